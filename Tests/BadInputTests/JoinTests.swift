@@ -31,6 +31,20 @@ extension BadInputTests {
       }
     }
 
+    @Test func `who may not write is told so, and where the page is`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let code = try await desk.succeed("invite", "a.db", "--role", "reader")
+        let joined = try await desk.flotilla("join", "c.db", code, "--at", node.address)
+        #expect(joined.error.contains(", which may read alone; next: flotilla run"), "\(joined)")
+        let run = ["flotilla", "run", "b.db", "--background", "--no-discovery"]
+        let started = try await desk.run(
+          run + ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"])
+        #expect(started.error.contains(/a page for people: http:\/\/127.0.0.1:\d+\//), "\(started)")
+        try await desk.succeed("stop", "b.db")
+      }
+    }
+
     @Test func `of two joiners with one code one gets in, the other keeps nothing`() async throws {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db")

@@ -71,6 +71,9 @@ extension BadInputTests {
       #expect(shown.contains("with it 2 rows that refer to it"), "\(shown)")
       try await desk.succeed("conflicts", "b.db", "dismiss", "1")
       #expect(try await desk.succeed("conflicts", "b.db") == "no conflicts")
+      // The key that it has left is another row's.
+      let again = try await desk.flotilla("conflicts", "b.db", "restore", "1")
+      #expect(again.status == 1 && again.error.contains("nothing was lost"), "\(again)")
     }
 
     @Test func `AUTOINCREMENT gives each node numbers of its own`() async throws {

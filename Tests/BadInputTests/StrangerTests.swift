@@ -115,6 +115,8 @@ extension BadInputTests {
           second.logText.contains("the peer says that this node is shut out")
         }
         #expect(isRefused, "\(second.logText)")
+        let wait = try await desk.flotilla("wait", "b.db", "--timeout", "60s")
+        #expect(wait.status == 3 && wait.output.contains("was shut out of the site"), "\(wait)")
         for (name, row) in [("a.db", "theirs"), ("b.db", "after")] {
           #expect(try await desk.sql(name, look + " WHERE id = '\(row)'") == "0")
         }

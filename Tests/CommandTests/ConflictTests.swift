@@ -31,6 +31,16 @@ import Testing
     #expect(columns == ["id", "b", "a"])
   }
 
+  @Test func `comes before the rows that got a fresh key, of which ten are listed`() throws {
+    let open = try conflict(table: "t", key: #"{"id":1}"#, lost: #"{"id":1}"#, columns: ["id"])
+    var fresh = open
+    fresh.state = "rekeyed"
+    let few = Conflicts.openFirst([fresh, open])
+    #expect(few.shown.map(\.state) == ["open", "rekeyed"] && few.more == 0)
+    let many = Conflicts.openFirst(Array(repeating: fresh, count: 13) + [open])
+    #expect(many.shown.count == 11 && many.shown.first == open && many.more == 3)
+  }
+
   @Test func `has no order of columns in its JSON`() throws {
     let conflict = try conflict(
       table: "t", key: #"{"id":1}"#, lost: #"{"id":1}"#, columns: ["id"])

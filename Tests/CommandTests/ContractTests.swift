@@ -16,7 +16,7 @@ import Testing
     "rule.rules": ["table", "rule", "acting_rule"],
     "invite": ["code", "expires", "role", "served", "port", "addresses"],
     "join": [
-      "site", "node", "from", "address", "words", "rows", "bytes", "seconds", "replaced",
+      "site", "node", "role", "from", "address", "words", "rows", "bytes", "seconds", "replaced",
       "warnings",
     ],
     "status": [

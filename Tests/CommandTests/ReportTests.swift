@@ -204,6 +204,26 @@ private let clinic = """
     #expect(text.hasSuffix("0 conflicts · 0 parked · \(said)"), "\(text)")
   }
 
+  @Test func `of the status is set in lines of the terminal`() throws {
+    let parts = ["North clinic", "this node: ward-1", "2 tables"]
+    #expect(Screen.lines(of: parts, within: .max) == "North clinic · this node: ward-1 · 2 tables")
+    #expect(
+      Screen.lines(of: parts, within: 32) == "North clinic · this node: ward-1\n  2 tables")
+    #expect(Screen.lines(of: ["a", "bc"], within: 1) == "a\n  bc")
+  }
+
+  @Test func `of the status shows who has come back under its name once`() throws {
+    var status: StatusReport = try report(clinic)
+    let text = { Peers.table(status.peers, at: .current, addresses: false).text(colour: false) }
+    let before = text().split(separator: "\n").count
+    var former = try #require(status.peers.first)
+    former.state = .revoked
+    status.peers.append(former)
+    #expect(text().split(separator: "\n").count == before)
+    status.peers[status.peers.count - 1].node = "another"
+    #expect(text().split(separator: "\n").count == before + 1)
+  }
+
   @Test func `of the status says how many rows no program sees, and how to look`() throws {
     var status: StatusReport = try report(clinic)
     #expect(Status.hint(status, path: "x.db") == nil)
@@ -252,7 +272,7 @@ private let clinic = """
   @Test func `of a first copy names the site, the rows, the bytes and the time`() throws {
     let joined: JoinReport = try report(
       """
-      {"site":"s","node":"n","from":"f","address":"a","rows":48112,"bytes":31000000,
+      {"site":"s","node":"n","role":"writer","from":"f","address":"a","rows":48112,"bytes":31000000,
       "seconds":1.4,"replaced":0,"warnings":[]}
       """)
     #expect(Join.text(joined) == "copied 48,112 rows, 31 MB in 1.4 s")

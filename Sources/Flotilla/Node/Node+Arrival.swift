@@ -36,13 +36,14 @@ extension Node {
       peers[node].flatMap { failure(of: $0) }
     }
     if let first = failing.first { report.remark = "\(first.error) (\(first.remedy))" }
+    if let standing, !report.missing.isEmpty { report.remark = standing.remark }
     report.reached.sort()
     report.missing.sort()
     return report
   }
 
-  /// The members of whom it is not known that they hold an edit of this node, once that is none of
-  /// them or the time is over.
+  /// The members of whom it is not known that they hold an edit of this node. It ends when that is
+  /// none of them, when the time is over, and when this node is no member any more.
   private func lacking(
     _ edit: Dot, of wanted: [Identity], deadline: Int64
   ) async throws(FlotillaError) -> [Identity] {
@@ -56,8 +57,10 @@ extension Node {
         isJudged && node == self.anchor?.node || self.isKnown(edit, to: node)
       }
       let lacking = wanted.filter { !isHeld($0) }
-      guard !lacking.isEmpty,
-        await until(deadline, { position.age != age || lacking.contains(where: isHeld) })
+      guard !lacking.isEmpty, standing == nil,
+        await until(
+          deadline,
+          { position.age != age || standing != nil || lacking.contains(where: isHeld) })
       else { return lacking }
     }
   }

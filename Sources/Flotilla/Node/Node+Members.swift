@@ -80,6 +80,7 @@ extension Node {
 
   /// This node, as the site knows it.
   var ownEntry: Roll.Entry? { roster.roll.entries[identity.node] }
+  var roleName: String { ownEntry?.role.name ?? "none" }
 
   func save(_ statements: [SignedStatement]) async {
     guard !statements.isEmpty else { return }

@@ -195,7 +195,9 @@ extension Node {
       peers[peer.node]?.coming = nil
       peers[peer.node]?.going = nil
       peers[peer.node]?.hasLeftWithPages = peer.hasPages
-      peers[peer.node]?.seen = Uptime.wall
+      // Who fell silent was there when its last word came.
+      peers[peer.node]?.seen =
+        Uptime.wall - (bye.code == .silent && !byPeer ? Session.silence : 0)
       if left == nil {
         await time(.lost(peer.node))
       }

@@ -34,7 +34,7 @@ extension Node {
       counted.allSatisfy { $0.state == .inSync } && figures.unfolded == 0
       && figures.unjudged == 0
     return StatusReport(
-      site: identity.siteName, node: identity.name, role: ownEntry?.role.name ?? "none",
+      site: identity.siteName, node: identity.name, role: roleName,
       anchor: anchor?.name, anchor_state: (try? await office())?.state,
       tables: figures.tables.map {
         StatusReport.Table(

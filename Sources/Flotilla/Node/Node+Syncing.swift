@@ -144,7 +144,8 @@ extension Node {
       node: peer.name, sent_rows: peer.traffic.sentRows - part.before.sentRows,
       received_rows: peer.traffic.receivedRows - part.before.receivedRows,
       seconds: Double((part.end ?? Uptime.now) - start) / 1_000,
-      error: part.error ?? (isDone(node, in: round) ? nil : Self.late))
+      error: part.error
+        ?? (isDone(node, in: round) ? nil : trouble.current?.error.message ?? Self.late))
   }
 
   /// The other nodes that count: neither shut out, nor forgotten and away.

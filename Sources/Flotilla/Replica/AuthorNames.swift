@@ -30,7 +30,9 @@ struct AuthorNames {
       reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
       winner: try side(conflict.winner, beside: conflict.loser, store),
       loser: try side(conflict.loser, beside: conflict.winner, store))
-    if conflict.state == .rekeyed, let (key, rows) = try store.rekeyed(conflict) {
+    if [.rekeyed, .dismissed].contains(conflict.state),
+      let (key, rows) = try store.rekeyed(conflict)
+    {
       report.became = ConflictReport.Became(
         key: Replica.key(key, of: conflict.table, in: store), rows: rows)
     }

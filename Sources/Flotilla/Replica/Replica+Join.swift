@@ -34,13 +34,14 @@ extension Replica {
     var options = RunOptions()
     options.peers = [paired.address]
     options.discovery = false
-    let copied = try await withNode(mode: .brief, lock: lock, options: options) {
+    let (copied, role) = try await withNode(mode: .brief, lock: lock, options: options) {
       node async throws(FlotillaError) in
-      try await node.finish(copy, hasPages: bytes > 0, progress: progress)
+      (try await node.finish(copy, hasPages: bytes > 0, progress: progress), await node.roleName)
     }
     return JoinReport(
-      site: paired.offer.siteName, node: paired.admit.nodeName, from: paired.inviter.name,
-      address: paired.address, words: paired.words, rows: copied.rows, bytes: bytes + copied.bytes,
+      site: paired.offer.siteName, node: paired.admit.nodeName, role: role,
+      from: paired.inviter.name, address: paired.address, words: paired.words,
+      rows: copied.rows, bytes: bytes + copied.bytes,
       seconds: Double(Uptime.now - start) / 1_000, replaced: copied.replaced, warnings: warnings)
   }
 

@@ -7,7 +7,9 @@ extension Replica {
   /// Writes what lost again, as a new edit of this node that knows what stands.
   public func restoreConflict(_ id: Int) async throws(FlotillaError) -> ConflictChange {
     let found = try await conflict(id)
-    guard found.state == Conflict.State.open.rawValue else { throw settled(found) }
+    // Who has dismissed the wrong one can still bring it back.
+    let isOpen = [Conflict.State.open, .dismissed].map(\.rawValue).contains(found.state)
+    guard isOpen, found.became == nil else { throw settled(found) }
     // A delete that was not allowed is kept without its row, too.
     guard found.loser != nil || found.reason == Reason.notAllowed.name else {
       throw FlotillaError(

@@ -50,8 +50,9 @@ extension Replica {
       }
       let copied = try await node.finish(copy, hasPages: bytes > 0, progress: progress)
       return JoinReport(
-        site: who.siteName, node: who.name, from: copy.name, address: source, rows: copied.rows,
-        bytes: bytes + copied.bytes, seconds: Double(Uptime.now - start) / 1_000,
+        site: who.siteName, node: who.name, role: await node.roleName, from: copy.name,
+        address: source, rows: copied.rows, bytes: bytes + copied.bytes,
+        seconds: Double(Uptime.now - start) / 1_000,
         replaced: copied.replaced, warnings: [])
     }
   }

@@ -32,9 +32,11 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     /// What stands in the table now, where the log does not have what stood then; null where it
     /// does, and where the row is yet to come.
     public var stands: Standing?
-    /// Of a `rekeyed` one, what became of the row that lost its key; else null.
+    /// Of a `rekeyed` one, also once it is dismissed, what became of the row that lost its key.
     public var became: Became?
 
+    /// Whether nothing was lost: the row goes on under a fresh key.
+    package var isFresh: Bool { state == "rekeyed" }
     /// Whether what lost had deleted the row.
     package var isDelete: Bool { loser.map(\.deleted) ?? true }
     /// Whether it is about which tables are tracked and by which rules, instead of a row of one.

@@ -151,11 +151,13 @@ public struct ForgetReport: Codable, Sendable, Equatable {
   public var last_seen: String?
 }
 
-/// What `join` copied. JSON: `{site, node, from, address, words, rows, bytes, seconds,
+/// What `join` copied. JSON: `{site, node, role, from, address, words, rows, bytes, seconds,
 /// replaced, warnings}`.
 public struct JoinReport: Codable, Sendable, Equatable {
   public var site: String
   public var node: String
+  /// What the site lets this node do: `reader`, `writer`, `anchor` or `admin`.
+  public var role: String
   public var from: String
   public var address: String
   /// The four words that the inviter shows, too; nil if a first copy only went on.

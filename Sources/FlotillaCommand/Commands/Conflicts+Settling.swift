@@ -213,7 +213,7 @@ extension Conflicts {
       return .done
     }
     call.print(conflict, as: sides(conflict, colour: call.output.colour) + "\n" + why(conflict))
-    if !call.json, conflict.state == "open" {
+    if !call.json, conflict.state == "open" || conflict.state == "dismissed" {
       call.output.remark(ways(number, isDelete: conflict.isDelete, call))
     }
     return .done

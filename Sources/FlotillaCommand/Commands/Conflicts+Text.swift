@@ -16,6 +16,9 @@ extension Conflicts {
     return text
   }
 
+  /// So many columns a row takes in a list; `show` prints it whole.
+  private static let longest = 60
+
   static func assignments(_ row: [String: SQLValue]) -> String {
     row.sorted { $0.key < $1.key }
       .map { "\(printable($0.key)) = \(printable($0.value.words))" }.joined(separator: ", ")
@@ -67,7 +70,7 @@ extension Conflicts {
         Table.Cell(lost(conflict)),
         Table.Cell(standing(conflict)), Table.Cell(reason(conflict)),
         Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
-        Table.Cell(became(conflict) ?? conflict.state),
+        Table.Cell(conflict.isFresh ? became(conflict) ?? conflict.state : conflict.state),
       ]
     }
     return table.text(colour: colour)
@@ -140,7 +143,7 @@ extension Conflicts {
       [
         Table.Cell(row.id), Table.Cell(printable(row.table)),
         Table.Cell(words(row.key, in: row.key_columns)),
-        Table.Cell(why(row)), Table.Cell(assignments(row.row)),
+        Table.Cell(why(row)), Table.Cell(Screen.cut(assignments(row.row), to: longest)),
       ]
     }
     return table.text(colour: colour)

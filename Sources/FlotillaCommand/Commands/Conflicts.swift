@@ -10,10 +10,11 @@ enum Conflicts {
       stands. The other is kept on the node where it was made and on the anchor.
       show prints both side by side; restore writes the one that lost again, as a new
       edit, and says what it replaces if that is not what stood then; dismiss takes
-      it off the list. 10,000 are kept, for 400 days. Beyond the first 2,000 they
-      may take a quarter of what all else takes in the file. --keep and --keep-days
-      say otherwise, --keep-default takes that back. The oldest go first, settled
-      ones before others, and are counted.
+      it off the list. Rows that got a fresh key come last: nothing of them is lost.
+      10,000 are kept, for 400 days. Beyond the first 2,000 they may take a quarter
+      of what all else takes in the file. --keep and --keep-days say otherwise,
+      --keep-default takes that back. The oldest go first, settled ones before
+      others, and are counted.
 
       A parked row is held, but a constraint keeps it out of its table, or the
       table or a row that it refers to is not here. restore puts it there, dismiss
@@ -36,7 +37,8 @@ enum Conflicts {
         name: "--set", value: Option.Value(name: "COLUMN=VALUE", kind: .text), repeats: true,
         help: "restores a parked row with another value in a column"),
       Option(name: "--sql", help: "shows the row as a statement that writes it, or deletes it"),
-      Option(name: "--all", help: "also those that were restored or dismissed"),
+      Option(
+        name: "--all", help: "also those that were restored or dismissed, and all fresh keys"),
       Option(
         name: "--keep", value: Option.Value(name: "COUNT", kind: .number(0...10_000_000)),
         help: "sets how many are kept on this node"),
@@ -130,17 +132,37 @@ enum Conflicts {
     return "\(count) for \(counted(bounds.days, "day"))\(room)"
   }
 
+  /// So many rows with fresh keys are listed.
+  private static let mostFresh = 10
+
+  /// Those that somebody may want to settle, then some of the rows that got a fresh key, and how
+  /// many more of these there are.
+  static func openFirst(
+    _ conflicts: [ConflictReport.Conflict]
+  ) -> (shown: [ConflictReport.Conflict], more: Int) {
+    let fresh = conflicts.filter(\.isFresh)
+    return (
+      conflicts.filter { !$0.isFresh } + fresh.prefix(mostFresh), max(0, fresh.count - mostFresh)
+    )
+  }
+
   private static func list(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    let report = try await ofTable(
-      call.replica.conflicts(all: call.arguments.has("--all")), call)
+    let isAll = call.arguments.has("--all")
+    let report = try await ofTable(call.replica.conflicts(all: isAll), call)
     let isParked = call.arguments.has("--parked")
+    let (shown, more) = isAll ? (report.conflicts, 0) : openFirst(report.conflicts)
     call.print(
       report,
       as: isParked
         ? parked(report.parked, colour: call.output.colour)
         : isSetting(call)
           ? kept(report.keeps)
-          : text(report.conflicts, at: moment(of: report.now), colour: call.output.colour))
+          : text(shown, at: moment(of: report.now), colour: call.output.colour))
+    if !call.json, !isParked, more > 0 {
+      call.output.remark(
+        "\(counted(more, "more row")) got a fresh key, and nothing of them is lost: "
+          + "flotilla conflicts \(call.shellPath) --all")
+    }
     if !call.json, report.gone > 0 {
       call.output.remark(
         "\(counted(report.gone, "older conflict")) let go: this node keeps \(amount(report.keeps))")

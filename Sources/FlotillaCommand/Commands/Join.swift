@@ -45,10 +45,19 @@ enum Join {
     call.print(report, as: text(report))
     if !call.json {
       call.output.remark(
-        "this node is \(printable(report.node)); next: "
+        "this node is \(printable(report.node))\(role(report.role)); next: "
           + "flotilla run \(call.shellPath) --background")
     }
     return .done
+  }
+
+  /// What differs from most members: `, which may read alone`.
+  private static func role(_ name: String) -> String {
+    switch name {
+    case "writer": ""
+    case "reader": ", which may read alone"
+    default: " (\(printable(name)))"
+    }
   }
 
   private static func show(_ progress: JoinProgress, _ bar: ProgressBar, _ call: Call) {

@@ -37,7 +37,10 @@ enum Peers {
     ]
     if addresses { columns.append(Table.Column(heading: "ADDRESS")) }
     var table = Table(columns: columns)
-    table.rows = peers.map { peer in
+    // Who was shut out and has come back under its name is one line.
+    let names = Set(peers.filter { $0.state != .revoked }.map(\.node))
+    let shown = peers.filter { $0.state != .revoked || !names.contains($0.node) }
+    table.rows = shown.map { peer in
       let cells = [
         Table.Cell(peer.node), Table.Cell(peer.state.words, peer.state.colour),
         Table.Cell(behind(peer, paces[peer.id], at: moment)),

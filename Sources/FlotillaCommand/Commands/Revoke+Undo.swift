@@ -19,7 +19,7 @@ extension Revoke {
       [
         Table.Cell(printable(row.table)),
         Table.Cell(Conflicts.words(row.key, in: row.key_columns)), Table.Cell(deed(row)),
-        Table.Cell((row.stands?.stamp ?? "") + (row.late ? ", came later" : "")),
+        Table.Cell(dated(row)),
         Table.Cell(before(row)), Table.Cell(isDone ? became(row) : canBe(row)),
       ]
     }
@@ -42,6 +42,11 @@ extension Revoke {
     undo.knows_arrivals
       ? ""
       : "\nthis node does not know what came in after that time: what is dated since then is told"
+  }
+
+  private static func dated(_ row: UndoReport.Row) -> String {
+    [row.stands?.stamp ?? "not known", row.late ? "came later" : nil].compactMap(\.self)
+      .joined(separator: ", ")
   }
 
   /// What the node did to the row.

@@ -72,7 +72,7 @@ enum Run {
       let ready: @Sendable ([FlotillaError]) -> Void = { broken in
         mirrors.begin(replicas, log: log)
         gateway?.nodesAreReady()
-        readiness.ready(broken)
+        readiness.ready(broken, also: gateway.map(served(by:)))
         let amount = counted(replicas.count - broken.count, "database")
         let rest = broken.isEmpty ? "" : ", and \(broken.count) that cannot be served"
         notice.ready(amount + rest)
@@ -104,9 +104,13 @@ enum Run {
   ) throws(FlotillaError) -> Gateway? {
     guard let address = arguments.text("--http") else { return nil }
     let gateway = try Gateway(replicas, address: address, log: log)
-    log("the gateway serves \(gateway.url)/v1/, and a page for people: \(gateway.url)/")
+    log(served(by: gateway))
     for remark in gateway.remarks { log(remark) }
     return gateway
+  }
+
+  private static func served(by gateway: Gateway) -> String {
+    "the gateway serves \(gateway.url)/v1/, and a page for people: \(gateway.url)/"
   }
 
   private static func outcome(

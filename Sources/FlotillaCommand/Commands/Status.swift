@@ -33,7 +33,10 @@ enum Status {
     if call.arguments.has("--watch") { return try await watch(call) }
     var report = try await call.replica.status(all: call.arguments.has("--all"))
     report.remarks += await call.replica.unreached(report)
-    call.print(report, as: text(report, at: .current, colour: call.output.colour))
+    call.print(
+      report,
+      as: text(
+        report, at: .current, colour: call.output.colour, columns: call.output.resultColumns))
     for remark in report.remarks { call.output.remark(printable(remark)) }
     if let hint = hint(report, path: call.shellPath) { call.output.remark(hint) }
     if !report.running { call.output.remark(notRunning(call)) }
@@ -82,9 +85,10 @@ enum Status {
 
   /// The header, the table of nodes, rules that wait, and the sums.
   static func text(
-    _ report: StatusReport, at moment: Moment, paces: [String: Double] = [:], colour: Bool
+    _ report: StatusReport, at moment: Moment, paces: [String: Double] = [:], colour: Bool,
+    columns: Int = .max
   ) -> String {
-    var lines = [header(report)]
+    var lines = [Screen.lines(of: header(report), within: columns)]
     lines += trouble(report, at: moment)
     if !report.peers.isEmpty {
       let table = Peers.table(report.peers, at: moment, paces: paces, addresses: false)
@@ -99,7 +103,7 @@ enum Status {
       report.tables.map {
         RuleReport.Entry(table: $0.name, rule: $0.rule, acting_rule: $0.acting_rule)
       })
-    lines.append(sums(report))
+    lines.append(Screen.lines(of: sums(report), within: columns))
     return lines.joined(separator: "\n")
   }
 
@@ -111,7 +115,7 @@ enum Status {
       + (trouble.remedy.map { ["  " + printable($0)] } ?? [])
   }
 
-  private static func header(_ report: StatusReport) -> String {
+  private static func header(_ report: StatusReport) -> [String] {
     let isAnchor = report.anchor == report.node
     let hasStoodDown = report.anchor_state == "stood-down"
     let office = hasStoodDown ? "was the anchor" : "anchor"
@@ -131,10 +135,10 @@ enum Status {
       counted(report.tables.count, "table")
         + (report.takes_new_tables ? ", and those to come" : ""),
       counted(rows, "row"),
-    ].compactMap { $0 }.joined(separator: " · ")
+    ].compactMap { $0 }
   }
 
-  private static func sums(_ report: StatusReport) -> String {
+  private static func sums(_ report: StatusReport) -> [String] {
     let members = report.peers.filter { $0.state != .revoked }
     let inSync = members.count { $0.state == .inSync }
     var parts = [counted(report.conflicts, "conflict"), "\(thousands(report.parked)) parked"]
@@ -143,20 +147,20 @@ enum Status {
     if let copy = report.first_copy {
       parts.append(
         "first copy not complete: \(thousands(copy.rows)) of about \(counted(copy.of, "row"))")
-      return parts.joined(separator: " · ")
+      return parts
     }
     if !report.in_sync, !report.not_in_sync.isEmpty {
       parts.append("not in sync: " + printable(report.not_in_sync.joined(separator: "; ")))
-      return parts.joined(separator: " · ")
+      return parts
     }
     guard !members.isEmpty else {
-      return (parts + [alone(report)]).joined(separator: " · ")
+      return parts + [alone(report)]
     }
     parts.append(
       inSync > 0
         ? "in sync with \(inSync) of \(counted(members.count, "node"))"
         : "not in sync: " + away(members))
-    return parts.joined(separator: " · ")
+    return parts
   }
 
   /// Which nodes keep this one from being in sync with any, and how; up to three by their names.

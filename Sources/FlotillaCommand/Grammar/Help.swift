@@ -32,12 +32,15 @@ extension Command {
   /// How the command is called, on one line.
   var usage: String { usageWords.joined(separator: " ") }
 
+  /// The same in lines of a terminal, also where a failure indents them.
+  var usageLines: String { wrapped(["usage:"] + usageWords, width: 77, indent: 9) }
+
   /// The help of the command: how it is called, what it does, each argument, and the exit statuses
   /// if any has a meaning of its own.
   var help: String {
     let optionRows = options.map { ($0.synopsis, $0.explanation) }
     let parts = [
-      wrapped(["usage:"] + usageWords, width: 79, indent: 9),
+      usageLines,
       summary.prefix(1).uppercased() + summary.dropFirst() + ".",
       discussion,
       "Arguments:\n" + definitions(parameters.map { ($0.name, $0.help) }),

@@ -12,6 +12,6 @@ struct UsageError: Error, Equatable {
   /// Something is wrong with the arguments of a known command.
   init(_ message: String, in command: Command) {
     self.message = message
-    self.remedy = "usage: \(command.usage)\n`flotilla \(command.name) --help` explains it"
+    self.remedy = "\(command.usageLines)\n`flotilla \(command.name) --help` explains it"
   }
 }

@@ -65,7 +65,8 @@ struct AlarmBook {
     return count != report.conflicts
   }
 
-  /// The conflicts that were not told yet, the oldest first.
+  /// The conflicts that were not told yet, the oldest first. Where a row got a fresh key nothing
+  /// is to be decided.
   mutating func news(
     in conflicts: [ConflictReport.Conflict]
   ) -> [ConflictReport.Conflict] {
@@ -74,7 +75,7 @@ struct AlarmBook {
       told = ConflictMark(conflicts) ?? told ?? ConflictMark()
     }
     guard let told else { return [] }
-    return conflicts.filter(told.isBefore).sorted { $0.id < $1.id }
+    return conflicts.filter { told.isBefore($0) && !$0.isFresh }.sorted { $0.id < $1.id }
   }
 }
 

@@ -27,8 +27,10 @@ final class Readiness: Sendable {
   }
 
   /// The databases that can be served are; of the others it is said why not.
-  func ready(_ broken: [FlotillaError]) {
-    tell("+" + broken.map { failureText($0.message, remedy: $0.remedy) }.joined())
+  /// `also`: a line for the person who started it.
+  func ready(_ broken: [FlotillaError], also: String?) {
+    let failures = broken.map { failureText($0.message, remedy: $0.remedy) }.joined()
+    tell("+" + failures + (also.map { $0 + "\n" } ?? ""))
   }
 
   func failed(_ error: FlotillaError) {

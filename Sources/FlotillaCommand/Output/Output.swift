@@ -51,6 +51,9 @@ struct Output: Sendable {
     !["", "dumb"].contains(environment["TERM"] ?? "")
   }
 
+  /// So many columns a result should take.
+  var resultColumns: Int { isTerminal ? Screen.size().columns : .max }
+
   /// Writes text to standard output as it is.
   func write(_ text: String) { toResults(text) }
 

@@ -42,6 +42,19 @@ struct Screen {
     return lines.map { cut($0, to: size.columns) }
   }
 
+  /// Parts in a line, with a dot between two; in several lines where one is too short.
+  static func lines(of parts: [String], within columns: Int) -> String {
+    var lines: [String] = []
+    for part in parts {
+      if let line = lines.last, displayWidth(line) + displayWidth(part) + 3 <= columns {
+        lines[lines.count - 1] = line + " · " + part
+      } else {
+        lines.append(lines.isEmpty ? part : "  " + part)
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+
   /// Cuts a line; colours take no column, and end where it is cut.
   static func cut(_ line: String, to columns: Int) -> String {
     var width = 0

@@ -1,10 +1,11 @@
 extension Session {
+  /// A silent link is dead after this long, in ms.
+  package static let silence: Int64 = 10_000
+
   /// When something must happen by itself; all times are uptime in ms.
   struct Timers: Sendable {
     /// A side that has sent nothing for this long sends a Ping.
     static let quiet: Int64 = 3_000
-    /// A silent link is dead after this long.
-    static let silence: Int64 = 10_000
     /// Who has not said Hello by then is let go, however busy the stream is.
     static let greeting: Int64 = 10_000
     /// So long may a joiner take in all.
@@ -65,7 +66,7 @@ extension Session {
     /// True once the peer has been silent for too long.
     func isSilent(_ now: Int64) -> Bool { silenceDue <= now }
 
-    var silenceDue: Int64 { isReading ? lastHeard + Self.silence : .max }
+    var silenceDue: Int64 { isReading ? lastHeard + Session.silence : .max }
     var pingDue: Int64 {
       min(lastSent + Self.quiet, lastClockCheck + Self.clockCheck, compareDue ?? .max)
     }
@@ -88,7 +89,7 @@ extension Session {
   mutating func tick(_ directives: inout [Directive], _ now: Instant) {
     guard state != .closed else { return }
     if timers.isSilent(now.uptime) {
-      let seconds = Timers.silence / 1000
+      let seconds = Self.silence / 1000
       return fail(Bye(.silent, "no word for \(seconds) seconds"), &directives)
     }
     guard state == .open else {

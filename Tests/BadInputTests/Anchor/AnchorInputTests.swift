@@ -228,6 +228,19 @@ extension BadInputTests {
       }
     }
 
+    /// Of conflicts that are none.
+    private func refuseNumbers(at desk: Desk) async throws {
+      for action in ["show", "restore", "dismiss"] {
+        try await expect(1, "there is no conflict 99", desk, ["conflicts", "b.db", action, "99"])
+        for text in ["word", "-1", "0", "1.5", "99999999999999999999"] {
+          try await expect(
+            2, "needs the number of a conflict", desk, ["conflicts", "b.db", action, "--", text])
+        }
+        try await expect(
+          2, "needs the number of a conflict", desk, ["conflicts", "b.db", action])
+      }
+    }
+
     @Test func `a conflict is restored once, if there is one and its table is as it was`()
       async throws
     {
@@ -241,15 +254,7 @@ extension BadInputTests {
         #expect(ids.count == 5, "\(conflicts)")
         guard ids.count == 5 else { return }
         let word = { (index: Int) in "\(ids[index])" }
-        for action in ["show", "restore", "dismiss"] {
-          try await expect(1, "there is no conflict 99", desk, ["conflicts", "b.db", action, "99"])
-          for text in ["word", "-1", "0", "1.5", "99999999999999999999"] {
-            try await expect(
-              2, "needs the number of a conflict", desk, ["conflicts", "b.db", action, "--", text])
-          }
-          try await expect(
-            2, "needs the number of a conflict", desk, ["conflicts", "b.db", action])
-        }
+        try await refuseNumbers(at: desk)
         try await expect(2, "", desk, ["conflicts", "b.db", "forget", word(0)])
         try await expect(0, "offline", desk, ["conflicts", "b.db", "show", word(0)])
 
@@ -257,11 +262,9 @@ extension BadInputTests {
 
         try await expect(
           0, "show \(word(0))", desk, ["conflicts", "b.db", "dismiss", word(0)])
-        for action in ["restore", "dismiss"] {
-          try await expect(
-            1, "was dismissed already\n  What it holds: flotilla conflicts b.db show", desk,
-            ["conflicts", "b.db", action, word(0)])
-        }
+        try await expect(
+          1, "was dismissed already\n  What it holds: flotilla conflicts b.db show", desk,
+          ["conflicts", "b.db", "dismiss", word(0)])
         let restored = try await desk.succeed("conflicts", "b.db", "restore", word(1))
         #expect(restored.hasSuffix("was written again; the anchor has yet to judge it"))
         for action in ["restore", "dismiss"] {
@@ -274,6 +277,11 @@ extension BadInputTests {
         try await expect(
           0, "over what had been written since then: id = k5, v = newer", desk,
           ["conflicts", "b.db", "restore", word(4)])
+        // Who has dismissed the wrong one brings it back, and then it is settled.
+        try await expect(
+          0, "was written again", desk, ["conflicts", "b.db", "restore", word(0)])
+        try await expect(
+          1, "was restored already", desk, ["conflicts", "b.db", "restore", word(0)])
         // A settled conflict can still be read.
         try await expect(0, "restored", desk, ["conflicts", "b.db", "show", word(1)])
 
