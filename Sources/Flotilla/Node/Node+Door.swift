@@ -12,6 +12,7 @@ extension Node {
       return await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
     }
     let id = strangers.enter(channel, isDialled: dialled != nil)
+    if dialled == nil { await waitForTurn(of: channel) }
     let result: Result<TLSChannel, NetworkError>
     do throws(NetworkError) {
       result = .success(try await secure(channel, dialled: dialled))
@@ -23,6 +24,14 @@ extension Node {
     case .failure(let error):
       strangers.leave(id)
       await couldNotOpen(channel, dialled, error)
+    }
+  }
+
+  /// Who opens very many streams waits for their handshakes, and others do not.
+  private func waitForTurn(of channel: any ByteChannel) async {
+    while !isStopping {
+      let pause = strangers.pause(channel, at: .now)
+      guard pause > 0, (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
     }
   }
 

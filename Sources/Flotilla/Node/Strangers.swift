@@ -33,6 +33,11 @@ struct Strangers: Sendable {
     return id
   }
 
+  /// For how many ms a stream that somebody has opened has to wait before its handshake.
+  mutating func pause(_ stream: any ByteChannel, at now: Instant) -> Int64 {
+    places.pause(from: stream.remote.host, at: now)
+  }
+
   /// A stream needs no place any more; it is still closed when the node stops.
   mutating func free(_ id: Mesh.ConnectionID) { places.leave(id) }
 

@@ -14,6 +14,13 @@ package struct Vestibule: Sendable {
     let host: String
   }
 
+  /// Of one address 64 begin at once, then 20 a second: a handshake takes a core for 1 to 2 ms.
+  private static let handshakes = Allowance(most: 64, pause: 50)
+  /// Addresses of which that is remembered.
+  private static let mostKnown = 1_024
+
+  private var allowances: [String: Allowance] = [:]
+
   /// In the order in which they came.
   private var strangers: [Stranger] = []
 
@@ -35,6 +42,14 @@ package struct Vestibule: Sendable {
     if let leaver { leave(leaver) }
     strangers.append(Stranger(id: id, host: host))
     return leaver
+  }
+
+  /// For how many ms a stranger from an address has to wait before its handshake, to ask again then.
+  package mutating func pause(from host: String, at now: Instant) -> Int64 {
+    if allowances[host] == nil, allowances.count >= Self.mostKnown { allowances = [:] }
+    var allowance = allowances[host] ?? Self.handshakes
+    defer { allowances[host] = allowance }
+    return allowance.take(at: now) ? 0 : allowance.rest
   }
 
   /// It has shown who it is, or is gone.

@@ -62,6 +62,13 @@ extension Session {
     var hasShownReaches = false
     /// Of these origins there was no signature when the peer was sent their edits.
     var unshown: Set<Origin> = []
+    /// Whether what is being sent answers a peer that has asked.
+    var isAnswer = false
+    /// What the last answer covered; who asks for it again has to wait.
+    var answered = Frontier()
+    var answerRest = Rest()
+    /// The same of rows of buckets that the peer has shown.
+    var repairRest = Rest()
   }
 
   package var isPeerKnown: Bool { outgoing.isPeerKnown }
@@ -171,6 +178,12 @@ extension Session {
       timers.relayDue = nil
       return
     }
+    if outgoing.isAsked, !outgoing.answerRest.isOver(at: now),
+      !outgoing.confirmed.covers(outgoing.answered)
+    {
+      timers.relayDue = outgoing.answerRest.end
+      return
+    }
     var lacking = position.frontier.beyond(outgoing.peerFrontier.joined(outgoing.offered))
     if !configuration.ownRights.isWhole {
       lacking = mayGive ? lacking.only(position.own) : Frontier()
@@ -187,6 +200,7 @@ extension Session {
       timers.relayDue = due
       guard due <= now.uptime else { return }
     }
+    outgoing.isAnswer = outgoing.isAsked
     outgoing.isAsked = false
     let held = outgoing.peerFrontier.joined(outgoing.resume)
     let sent = held.joined(outgoing.offered)
@@ -274,6 +288,7 @@ extension Session {
     outgoing.wantsRoom = false
     directives.append(.closeExport)
     directives.append(.exchanged(sent: true, rows: outgoing.rows))
+    rest(after: covers, now)
     switch outgoing.scope {
     case .above, .unsent:
       outgoing.resume = Frontier()
@@ -301,6 +316,7 @@ extension Session {
   ) {
     guard case .sending(let covers) = outgoing.phase else { return }
     send(.pause(End(rows: outgoing.rows, check: outgoing.check)), &directives, now)
+    rest(after: nil, now)
     outgoing.phase = .idle
     outgoing.wantsRoom = false
     directives.append(.closeExport)

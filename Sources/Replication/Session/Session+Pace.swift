@@ -19,6 +19,41 @@ extension Session {
     var due: Int64 { min(takeDue ?? .max, tellDue ?? .max) }
   }
 
+  /// How long a peer waits that asks again for what it was sent: 1 ms for each row of the last
+  /// answer beyond the first 1,000, a minute at most.
+  struct Rest: Sendable {
+    private static let most: UInt64 = 60_000 + UInt64(Limits.wholeRows)
+
+    /// By uptime, in ms.
+    private(set) var end: Int64 = 0
+    private var rows: UInt64 = 0
+
+    func isOver(at now: Instant) -> Bool { end <= now.uptime }
+
+    /// So many rows went; `isWhole`: with that all of the answer has.
+    mutating func note(_ rows: UInt64, isWhole: Bool, at now: Instant) {
+      self.rows = min(Self.most, self.rows + min(Self.most, rows))
+      guard isWhole else { return }
+      end = now.uptime + max(0, Int64(self.rows) - Int64(Limits.wholeRows))
+      self.rows = 0
+    }
+  }
+
+  /// An exchange has ended, or pauses if it covers nothing yet.
+  mutating func rest(after covers: Frontier?, _ now: Instant) {
+    switch outgoing.scope {
+    case .above, .unsent:
+      guard outgoing.isAnswer else { return }
+      outgoing.answerRest.note(outgoing.rows, isWhole: covers != nil, at: now)
+      guard let covers else { return }
+      outgoing.isAnswer = false
+      outgoing.answered = covers
+    case .buckets, .bucket:
+      outgoing.repairRest.note(outgoing.rows, isWhole: covers != nil, at: now)
+    case .rows: break
+    }
+  }
+
   /// A peer tells what it holds 50 times a second at most, and asks the rest now and then.
   static let questions = Allowance(most: 256, pause: 10)
 

@@ -19,6 +19,20 @@ struct VestibuleTests {
     #expect(vestibule.count == Vestibule.places)
   }
 
+  @Test("lets one address begin a handshake 20 times a second, and others at once")
+  func pace() {
+    var vestibule = Vestibule()
+    let now = Instant(uptime: 1_000, wall: 0)
+    for _ in 0..<64 { #expect(vestibule.pause(from: "a", at: now) == 0) }
+    #expect(vestibule.pause(from: "a", at: now) == 50)
+    #expect(vestibule.pause(from: "b", at: now) == 0)
+    let later = Instant(uptime: 1_050, wall: 0)
+    #expect(vestibule.pause(from: "a", at: later) == 0)
+    #expect(vestibule.pause(from: "a", at: later) == 50)
+    // What is remembered of addresses has a bound.
+    for number in 0..<2_000 { #expect(vestibule.pause(from: "c\(number)", at: now) == 0) }
+  }
+
   @Test("forgets who has shown itself")
   func leaving() {
     var vestibule = Vestibule()

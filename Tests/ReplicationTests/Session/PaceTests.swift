@@ -74,6 +74,44 @@ import Testing
     #expect(Self.told(it.wait(5_000)) == [])
   }
 
+  @Test func `who asks again for what it was sent waits for 1 ms a row beyond 1,000`() {
+    let held = Frontier([Conversation.own: 5_000])
+    var it = Conversation.open(holding: held)
+    it.feed(.mayPull(resume: Frontier()))
+    func ask(holding frontier: Frontier = Frontier()) -> [Session.Directive] {
+      it.hear(.have(it.have(frontier, asks: true)))
+    }
+    func answer() {
+      it.feed(.exportOpened(covers: held, rows: 5_000))
+      it.feed(.exported(batch: [1], rows: 5_000, check: 5))
+      it.feed(.exportDone)
+    }
+    #expect(ask().contains { $0.isExport })
+    answer()
+    #expect(!ask().contains { $0.isExport })
+    #expect(!ask().contains { $0.isExport })
+    #expect(!it.wait(3_999).contains { $0.isExport })
+    #expect(it.wait(1).contains { $0.isExport })
+    answer()
+    // Who has taken it in may ask at once.
+    #expect(ask(holding: held).contains { $0.isExport })
+  }
+
+  @Test func `who shows buckets again waits for 1 ms a row beyond 1,000`() {
+    var it = RepairTests.known()
+    let theirs = RepairTests.digest(differingIn: [5])
+    let buckets = Message.buckets(Buckets(frontierHash: RepairTests.held.hash, digest: theirs))
+    #expect(it.hear(buckets).contains { $0.isExport })
+    it.feed(.exportOpened(covers: Frontier(), rows: 3_000))
+    it.feed(.exported(batch: [1], rows: 3_000, check: 5))
+    it.feed(.exportDone)
+    #expect(!it.hear(buckets).contains { $0.isExport })
+    it.wait(1_999)
+    #expect(!it.hear(buckets).contains { $0.isExport })
+    it.wait(1)
+    #expect(it.hear(buckets).contains { $0.isExport })
+  }
+
   @Test func `who asks and asks has its turn a hundred times a second`() {
     var it = Conversation.open()
     let question = Message.have(it.have(Frontier()))
