@@ -89,6 +89,38 @@ import Testing
     #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
   }
 
+  @Test func `rows of tables that nobody tracks go on every node once somebody says so`() throws {
+    let schema = "CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT)"
+    let replicas = try KeysTests.site(2, schema: schema, tables: ["patient"])
+    let start = replicas[0].clock
+    func send(_ number: Int, _ seq: UInt64, to replica: TestReplica) throws {
+      let shape = TableShape(
+        name: "invented\(number)", keyCount: 1, columns: ["id"], affinities: [.integer])
+      let row = HostileKeysTests.row(
+        replicas[0], shape, seq, [.integer(Int64(seq))], stamp: start + Int64(seq))
+      try HostileKeysTests.send([row], to: replica)
+    }
+    for number in 0..<3 { try send(number, UInt64(number + 1), to: replicas[0]) }
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      let stray = try replica.store.strayTables()
+      #expect(stray.map(\.name) == ["invented0", "invented1", "invented2"])
+      #expect(stray.allSatisfy { $0.authors == [HostileKeysTests.liar] && $0.rows == 1 })
+    }
+    KeysTests.later(replicas[0], than: replicas)
+    try replicas[0].store.endStrayTables(["invented0", "invented1"], at: replicas[0].now)
+    #expect(try replicas[0].store.strayTables().map(\.name) == ["invented2"])
+    try KeysTests.settle(replicas)
+    // One of the same time comes late.
+    try send(1, 7, to: replicas[1])
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(try replica.store.strayTables().map(\.name) == ["invented2"])
+      #expect(try replica.store.trackedTables().map(\.name) == ["patient"])
+    }
+    #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
+  }
+
   /// A member may track as many tables as it likes: others go on, and people can stop that.
   @Test func `tables that a member has tracked are left alone beyond a limit`() throws {
     let replicas = try KeysTests.site(2, schema: WrongBatchTests.schema, tables: ["t"])

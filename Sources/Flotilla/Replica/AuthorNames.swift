@@ -5,12 +5,22 @@ import Store
 struct AuthorNames {
   private let own: (origin: Origin, name: String)
   private let names: [Identity: String]
+  private let shutOut: Set<Identity>
 
   init(_ store: Store) throws(StoreError) {
     own = (store.own, store.nodeName)
     var membership = Membership(rootKey: try store.rootKey(), notary: .openSSL)
     _ = membership.unite(try store.statements())
-    names = membership.roll.entries.mapValues(\.name)
+    let entries = membership.roll.entries
+    names = entries.mapValues(\.name)
+    shutOut = Set(
+      entries.values.compactMap { if case .revoked? = $0.ending { $0.node } else { nil } })
+  }
+
+  /// Whether a member that was shut out writes under an origin, or nobody that is known.
+  func isNobody(_ origin: Origin, _ store: Store) throws(StoreError) -> Bool {
+    if origin == own.origin { return false }
+    return try store.author(of: origin).map { shutOut.contains($0) || names[$0] == nil } ?? true
   }
 
   func name(_ node: Identity) -> String? { names[node] }

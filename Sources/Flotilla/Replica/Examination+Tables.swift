@@ -43,6 +43,45 @@ extension Examination {
     }
   }
 
+  /// Rows of tables that nobody tracks. A repair drops those that only members which were shut out
+  /// have written. Gives the names of the tables.
+  mutating func judgeStray(_ store: Store, repair: Bool) throws(StoreError) -> [String] {
+    let (names, tables) = (try AuthorNames(store), try store.strayTables())
+    var (nobodys, others): ([StrayTable], [StrayTable]) = ([], [])
+    for table in tables {
+      var isNobodys = !table.isHere
+      for author in table.authors where isNobodys {
+        isNobodys = try names.isNobody(author, store)
+      }
+      if isNobodys { nobodys.append(table) } else { others.append(table) }
+    }
+    if repair, !nobodys.isEmpty {
+      try store.endStrayTables(nobodys.map(\.name), at: NodeClock(store, .here).now)
+      add(
+        "repair", .ok,
+        "\(Self.said(nobodys)) were dropped, on every node: members that were shut out wrote them")
+    } else if !nobodys.isEmpty {
+      add(
+        "tables", .warning,
+        "\(Self.said(nobodys)) wait: members that were shut out wrote them",
+        "To drop them on every node: flotilla stop \(shellWord(path)), then flotilla doctor "
+          + "\(shellWord(path)) --repair, and run it again.")
+    }
+    if !others.isEmpty {
+      add(
+        "tables", .warning, "\(Self.said(others)) wait until somebody tracks them",
+        "To drop them on every node: flotilla untrack \(shellWord(path)) TABLE…")
+    }
+    return tables.map(\.name)
+  }
+
+  private static func said(_ tables: [StrayTable]) -> String {
+    let names = tables.prefix(named).map(\.name).joined(separator: ", ")
+    let more = tables.count > named ? " and \(tables.count - named) more" : ""
+    let rows = counted(tables.reduce(0) { $0 + $1.rows }, "row")
+    return "\(rows) of tables that nobody tracks (\(names)\(more))"
+  }
+
   mutating func judge(_ tables: [WaitingTable]) {
     for table in tables {
       guard let question = table.question else { continue }

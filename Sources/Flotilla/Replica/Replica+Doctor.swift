@@ -149,8 +149,9 @@ struct Examination {
         health = try store.health()
       }
       judge(health)
+      let stray = try judgeStray(store, repair: repair)
       try judgeRows(
-        in: sidecar.database, asked: try store.askedTables().map(store.siteName),
+        in: sidecar.database, asked: try store.askedTables().map(store.siteName) + stray,
         named: store.nameHere)
       judgeReferences(try store.brokenReferences())
       judgeColumns(try store.keptColumns())

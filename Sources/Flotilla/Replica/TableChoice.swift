@@ -173,10 +173,15 @@ struct TableChoice {
 
   func untrack(_ names: [String]) throws(StoreError) -> TrackReport {
     let tracked = try store.trackedTables().map(\.name)
-    var found: [String] = []
+    let waiting = try store.strayTables().map(\.name)
+    var (found, stray): ([String], [String]) = ([], [])
     for name in names {
       let known = store.siteName(name)
       guard let match = tracked.first(where: { isSameName($0, known) }) else {
+        if let match = waiting.first(where: { isSameName($0, name) }) {
+          stray.append(match)
+          continue
+        }
         throw try notTracked(name, isWanted: false) {
           tracked.isEmpty
             ? "No table is tracked."
@@ -185,9 +190,10 @@ struct TableChoice {
       }
       found.append(match)
     }
-    try store.untrack(found, at: clock.now)
+    if !stray.isEmpty { try store.endStrayTables(stray, at: clock.now) }
+    if !found.isEmpty { try store.untrack(found, at: clock.now) }
     return TrackReport(
-      tables: found.map(store.nameHere), rows: 0, warnings: [],
+      tables: found.map(store.nameHere) + stray, rows: 0, warnings: [],
       takes_new_tables: try store.takesNewTables())
   }
 

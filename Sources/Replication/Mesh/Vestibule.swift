@@ -44,7 +44,7 @@ package struct Vestibule: Sendable {
     return leaver
   }
 
-  /// For how many ms a stranger from an address has to wait before its handshake, to ask again then.
+  /// For how many ms a stranger has to wait before its handshake; then it asks again.
   package mutating func pause(from host: String, at now: Instant) -> Int64 {
     if allowances[host] == nil, allowances.count >= Self.mostKnown { allowances = [:] }
     var allowance = allowances[host] ?? Self.handshakes

@@ -125,11 +125,9 @@ extension Session {
 
   /// Sends every version of the buckets that differ; the peer, who gets ours, does the same.
   mutating func hear(_ buckets: Buckets, _ directives: inout [Directive], _ now: Instant) {
-    guard sharesDigests, buckets.frontierHash == position.frontier.hash,
-      outgoing.repairRest.isOver(at: now)
-    else { return }
+    guard sharesDigests, buckets.frontierHash == position.frontier.hash else { return }
     let differing = position.digest.differing(from: buckets.digest)
-    guard !differing.isEmpty, mayGiveRows else { return }
+    guard !differing.isEmpty, mayGiveRows, outgoing.repairRest.isOver(at: now) else { return }
     compare(with: buckets.digest.root, &directives, now)
     guard configuration.ownRights.isWhole else { return }
     outgoing.repair = differing

@@ -107,7 +107,7 @@ extension Store {
   }
 
   /// Makes a version of a setting, or notes it for when it can be stamped.
-  private func note(
+  func note(
     _ name: String, _ key: Key, in settings: String = Tables.settings, _ edits: inout Edits,
     at now: Instant
   ) throws {
