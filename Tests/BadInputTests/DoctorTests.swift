@@ -48,6 +48,42 @@ extension BadInputTests {
       }
     }
 
+    @Test func `drops rows of tables that nobody tracks, if their author was shut out`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        try await desk.sql("b.db", "INSERT INTO t VALUES ('theirs', 'x')")
+        try await desk.succeed("sync", "b.db", node.address)
+        try await desk.succeed("stop", "a.db")
+        // As if it had sent a row of such a table.
+        try await desk.sql(
+          "a.db",
+          """
+          INSERT INTO _flotilla_local(name) VALUES ('invented');
+          INSERT INTO _flotilla_version(tbl, key, origin, seq, stamp, hash)
+            SELECT l.id, v.key, v.origin, v.seq, v.stamp, v.hash
+            FROM _flotilla_author a JOIN _flotilla_origin o ON o.origin = a.origin
+            JOIN _flotilla_version v ON v.origin = o.id, _flotilla_local l
+            WHERE a.name = 'second' AND l.name = 'invented' LIMIT 1
+          """)
+        let waits = try await desk.flotilla("doctor", "a.db")
+        #expect(
+          waits.output.contains("1 row of tables that nobody tracks (invented) wait until"),
+          "\(waits)")
+        _ = try await desk.flotilla("doctor", "a.db", "--repair")
+        let left = "SELECT count(*) FROM _flotilla_local WHERE name = 'invented'"
+        #expect(try await desk.sql("a.db", left) == "1")
+        try await desk.succeed("revoke", "a.db", "second")
+        let found = try await desk.flotilla("doctor", "a.db")
+        #expect(found.output.contains("(invented) wait: members that were shut out"), "\(found)")
+        let mended = try await desk.flotilla("doctor", "a.db", "--repair")
+        #expect(mended.output.contains("(invented) were dropped, on every node"), "\(mended)")
+        #expect(try await desk.sql("a.db", left) == "0")
+        #expect(try await desk.sql("a.db", "SELECT count(*) FROM t WHERE id = 'theirs'") == "1")
+      }
+    }
+
     /// What is in the files of the folder beside the database that hold secrets.
     private func keys(_ desk: Desk) throws -> [String] {
       let folder = desk.path("a.db-flotilla/keys")
