@@ -11,7 +11,7 @@ package struct Appointees: Sendable, Equatable {
   }
 
   /// Whether somebody was appointed for a term, or nobody has to be.
-  package func know(_ term: Term) -> Bool { term == .none || nodes[term] != nil }
+  package func knows(_ term: Term) -> Bool { term == .none || nodes[term] != nil }
 
   /// Whether what a node says of the anchor counts; nil if nobody knows who says it.
   func allow(_ claim: TermClaim, by author: Identity?) -> Bool {

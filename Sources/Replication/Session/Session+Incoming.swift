@@ -195,7 +195,7 @@ extension Session {
   /// anchor would stand down for another term, and what is written next would be judged already.
   private mutating func counted(_ judged: Judged?, _ sealed: Sealed?) -> Judged? {
     guard var judged, let sealed else { return judged }
-    guard sealed.appointees?.know(judged.term) != false else {
+    guard sealed.appointees?.knows(judged.term) != false else {
       leftOut.note(judged.term)
       return nil
     }

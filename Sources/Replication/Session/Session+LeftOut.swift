@@ -55,7 +55,7 @@ extension Session {
       origin != own && sealed.holds(Dot(origin, seq))
         && claim.map { sealed.allows($0, of: origin) } ?? true
     }
-    if let term = leftOut.term, sealed.appointees?.know(term) == true {
+    if let term = leftOut.term, sealed.appointees?.knows(term) == true {
       beginAnew(&directives)
     } else if leftOut.rows.contains(where: { counts($0, $1.seq, $1.claim) })
       || leftOut.covers.contains(where: { counts($0, $1, leftOut.rows[$0]?.claim) })

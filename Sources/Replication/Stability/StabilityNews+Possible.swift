@@ -16,7 +16,7 @@ extension StabilityNews {
     let latest = Self.latestFloor(at: moment)
     news.floors = Floors(
       floors.buckets.filter { _, floor in
-        appointees.know(floor.term) && floor.stamp <= latest
+        appointees.knows(floor.term) && floor.stamp <= latest
           && floor.epoch <= Epoch.most(at: latest)
       })
     let most = Mark.most(at: moment + SiteClock.farthest)

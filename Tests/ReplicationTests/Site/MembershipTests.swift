@@ -318,7 +318,7 @@ struct MembershipTests {
       return Term(number: number, incarnation: site.membership.identity(of: signed).high)
     }
     #expect(terms.map(roll.appointees.know) == [true, false])
-    #expect(roll.appointees.know(roll.appointments[0].term))
+    #expect(roll.appointees.knows(roll.appointments[0].term))
   }
 
   @Test("hear from one admin so much and no more, and from the others all the same")
