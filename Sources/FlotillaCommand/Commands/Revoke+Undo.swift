@@ -5,7 +5,10 @@ extension Revoke {
   /// So many rows are shown; all are in the JSON.
   private static let shown = 200
 
-  static func text(_ undo: UndoReport, isDone: Bool, colour: Bool) -> String {
+  /// `byStamp`: what is dated before, and came later, is left alone.
+  static func text(
+    _ undo: UndoReport, isDone: Bool, byStamp: Bool, colour: Bool
+  ) -> String {
     let name = printable(undo.node)
     guard !undo.rows.isEmpty else {
       return "no row here was written by \(name) since \(undo.since)" + arrivals(undo)
@@ -20,7 +23,7 @@ extension Revoke {
         Table.Cell(printable(row.table)),
         Table.Cell(Conflicts.words(row.key, in: row.key_columns)), Table.Cell(deed(row)),
         Table.Cell(dated(row)),
-        Table.Cell(before(row)), Table.Cell(isDone ? became(row) : canBe(row)),
+        Table.Cell(before(row)), Table.Cell(isDone ? became(row) : canBe(row, byStamp)),
       ]
     }
     let rest = undo.rows.count - min(shown, undo.rows.count)
@@ -28,7 +31,7 @@ extension Revoke {
     if rest > 0 || undo.more {
       lines.append("and \(undo.more ? "more than " : "")\(counted(rest, "row")) more (see --json)")
     }
-    let ways = undo.rows.count(where: \.hasWay)
+    let ways = undo.rows.count { $0.hasWay && !(byStamp && $0.late) }
     lines.append(
       isDone
         ? "\(counted(undo.put_back, "row")) put back, \(undo.left) left to decide about"
@@ -62,8 +65,9 @@ extension Revoke {
     return before.row.map(Conflicts.assignments) ?? "not known"
   }
 
-  private static func canBe(_ row: UndoReport.Row) -> String {
-    switch row.way {
+  private static func canBe(_ row: UndoReport.Row, _ byStamp: Bool = false) -> String {
+    if byStamp, row.late, row.hasWay { return "left: it is dated before" }
+    return switch row.way {
     case "put-back": "put back"
     case "remove": "taken out"
     case "older": "decided: a later state is not known"

@@ -56,7 +56,9 @@ enum Revoke {
     report.undo = undo
     let lines = [
       report.told.isEmpty && report.also.isEmpty ? nil : said(report, path: call.shellPath),
-      text(undo, isDone: call.arguments.has("--yes"), colour: call.output.colour),
+      text(
+        undo, isDone: call.arguments.has("--yes"), byStamp: call.arguments.has("--by-stamp"),
+        colour: call.output.colour),
     ]
     call.print(report, as: lines.compactMap(\.self).joined(separator: "\n"))
     return .done

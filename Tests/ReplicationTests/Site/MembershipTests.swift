@@ -317,7 +317,7 @@ struct MembershipTests {
       guard case .appoint(let number, _, _) = signed.statement.kind else { return Term.none }
       return Term(number: number, incarnation: site.membership.identity(of: signed).high)
     }
-    #expect(terms.map(roll.appointees.know) == [true, false])
+    #expect(terms.map(roll.appointees.knows) == [true, false])
     #expect(roll.appointees.knows(roll.appointments[0].term))
   }
 
