@@ -14,6 +14,8 @@ extension Connection {
     _ kind: Transaction = .immediate, _ body: () throws(SQLiteError) -> Result
   ) throws(SQLiteError) -> Result {
     try run(kind.rawValue)
+    isBound = true
+    defer { isBound = false }
     do {
       let result = try body()
       try run("COMMIT")

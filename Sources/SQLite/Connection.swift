@@ -11,6 +11,9 @@ package final class Connection {
   package let path: String
   let handle: OpaquePointer
   private var statements = StatementCache()
+  /// While this is set no statement runs outside of a transaction: after an error SQLite may have
+  /// rolled back by itself, and what runs then would be committed at once, by itself.
+  package var isBound = false
   /// What statements ask now and then whether to go on.
   fileprivate var watch: (() -> Bool)?
   /// What statements ask while they are prepared.
@@ -69,6 +72,7 @@ package final class Connection {
 
   /// Runs a script of one or more statements and ignores any rows.
   package func execute(_ sql: String) throws(SQLiteError) {
+    try requireTransaction()
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw SQLiteError(code, on: handle, sql: sql) }
   }
@@ -94,6 +98,7 @@ package final class Connection {
 
   /// A statement that nobody uses, until it is given back.
   package func lend(_ sql: String) throws(SQLiteError) -> Statement {
+    try requireTransaction()
     let cached = statements.find(sql)
     if let cached, !cached.isInUse {
       cached.isInUse = true
@@ -103,6 +108,12 @@ package final class Connection {
     if cached == nil { statements.add(statement) }
     statement.isInUse = true
     return statement
+  }
+
+  private func requireTransaction() throws(SQLiteError) {
+    guard isBound, isAutocommit else { return }
+    throw SQLiteError(
+      code: SQLITE_INTERNAL, message: "SQLite has rolled the transaction back by itself")
   }
 
   /// Runs one statement to its end; gives the number of rows changed.

@@ -214,6 +214,7 @@ package final class Store {
       }
       try connection.run("BEGIN IMMEDIATE")
     }
+    connection.isBound = true
     let start = ContinuousClock.now
     defer { lockHeld += start.duration(to: .now) }
     do {
@@ -225,6 +226,7 @@ package final class Store {
       try changeLog.save(
         look: look, limit: max(pace.changes, versionFigures.live(besides: []) ?? 0))
       try connection.run("COMMIT")
+      connection.isBound = false
       if origins.frontier[own] != before[own] { ledger?.note(lifeMark) }
       recent.append(touched, before: before)
       commits += 1
@@ -232,6 +234,7 @@ package final class Store {
       touched = []
       return result
     } catch {
+      connection.isBound = false
       connection.rollBack()
       touched = []
       parking.obstacles = [:]

@@ -188,7 +188,7 @@ extension Store {
       _ = try connection.run(statements.insert(known.map(\.column)), known.lazy.map(\.value))
       return nil
     } catch {
-      guard error.isConstraint, !placement.exists else { throw error }
+      guard error.isConstraint, !placement.exists, !connection.isAutocommit else { throw error }
       let standing = try connection.row(statements.selectByKey, placement.keyValues)
       guard standing != nil,
         try update(placement, known, statements, keeping: kept)

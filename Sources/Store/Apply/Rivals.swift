@@ -23,15 +23,15 @@ final class Rivals {
     statements.names.prefix(statements.shape.keyCount).map(quoted)
   }
 
-  /// The keys of the rows in the way, while `write` puts the row in.
+  /// The keys of the rows in the way, while `write` puts the row in with REPLACE.
   func find(
-    _ write: (_ insert: (String) -> String) throws -> Void
+    _ write: () throws -> Void
   ) throws -> [[SQLite.Value]] {
     try install()
     var found: [[SQLite.Value]] = []
     _ = try connection.attempt {
       try connection.run("DELETE FROM temp.\(Self.names)")
-      try write { "INSERT OR REPLACE" + $0.dropFirst("INSERT".count) }
+      try write()
       found = try connection.rows("SELECT * FROM temp.\(Self.names)")
       return false
     }

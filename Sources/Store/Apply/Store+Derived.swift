@@ -10,6 +10,15 @@ extension Store {
     var installed = 0
     /// What one of them failed with; they are off until the schema changes.
     var trouble: String?
+    /// Those of which one has had SQLite roll a whole transaction back: they are not tried again.
+    var refused: [DerivedTrigger] = []
+
+    /// What was tried was undone, so all is as it was.
+    mutating func restore(_ before: Derivation) {
+      let refused = refused
+      self = before
+      self.refused = refused
+    }
   }
 
   /// Finds the derived triggers of the tracked tables and installs them anew.
@@ -26,6 +35,9 @@ extension Store {
         row[1].string.map(isTracked) == true
       else { return nil }
       return DerivedTrigger(sql: sql, isTracked: isTracked)
+    }
+    if !derivation.triggers.isEmpty, derivation.triggers == derivation.refused {
+      return try removeDerived()
     }
     derivation.trouble = nil
     try installDerived()
@@ -63,6 +75,13 @@ extension Store {
       try body()
       return nil
     } catch {
+      guard !connection.isAutocommit else {
+        // What follows would be in no transaction. RAISE(ROLLBACK) and its like do that as well.
+        if derivation.installed > 0, error.isConstraint {
+          (derivation.refused, derivation.trouble) = (derivation.triggers, error.message)
+        }
+        throw error
+      }
       guard derivation.installed > 0, !error.isBusy, !error.isFull else {
         guard error.refusesRow else { throw error }
         return error.message

@@ -47,10 +47,11 @@ extension Store {
     }
     guard isUnique else { return nil }
     let before = derivation
-    defer { derivation = before }
-    let keys = try rivals.find { replacing in
+    defer { derivation.restore(before) }
+    let replacing = statements.replacing(known.map(\.column))
+    let keys = try rivals.find {
       _ = try writing(table, key) { () throws(SQLiteError) in
-        try connection.run(replacing(insert), known.map(\.value.sqlite))
+        try connection.run(replacing, known.map(\.value.sqlite))
       }
     }
     let found = try standing(keys, table)

@@ -129,7 +129,7 @@ extension Store {
   func attempt(_ body: () throws -> Bool) throws -> Bool {
     let before = derivation
     let isDone = try connection.attempt(body)
-    if !isDone { derivation = before }
+    if !isDone { derivation.restore(before) }
     return isDone
   }
 

@@ -84,7 +84,8 @@ package struct PlainCopy {
     let marks = row.map { _ in "?" }.joined(separator: ", ")
     do {
       try copy.connection.run(
-        "INSERT INTO main.\(quoted(table))(\(columns)) VALUES (\(marks))", row.map(\.value))
+        "INSERT OR ABORT INTO main.\(quoted(table))(\(columns)) VALUES (\(marks))",
+        row.map(\.value))
       return nil
     } catch {
       return error.refusesRow ? error.message : nil

@@ -29,6 +29,17 @@ package struct TableSchema: Sendable, Equatable {
   /// column" (sqlite.org/lang_createtable.html).
   package var nullableKeyColumns: [Int] { key.filter { !columns[$0].isNotNull } }
 
+  /// Whether a constraint says itself what becomes of a row that breaks it: another row goes
+  /// (ON CONFLICT REPLACE), the row is left out (IGNORE), or the transaction ends (ROLLBACK).
+  package var resolvesConflicts: Bool {
+    guard sql.lowercased().contains("conflict") else { return false }
+    let tokens = SQLText(sql).tokens
+    return tokens.indices.dropFirst(2).contains { index in
+      tokens[index - 2].isWord("ON") && tokens[index - 1].isWord("CONFLICT")
+        && !tokens[index].isWord("ABORT")
+    }
+  }
+
   /// The column of a name, found as SQLite finds it.
   package func column(named name: String) -> Int? {
     columns.firstIndex { isSameName($0.name, name) }

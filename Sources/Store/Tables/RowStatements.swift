@@ -28,6 +28,8 @@ final class RowStatements {
   let existsByKey: String
 
   private let table: String
+  /// `OR ABORT`, where the table says something else. It holds for statements of triggers, too.
+  private let resolution: String
   let keyCondition: String
   /// The key columns, with the collation by which two keys are one.
   private let keyTerms: [String]
@@ -63,6 +65,7 @@ final class RowStatements {
     self.isRequired = columns.map(\.isNotNull)
     self.affinities = columns.map(\.affinity)
     self.table = "main." + quoted(schema.name)
+    self.resolution = schema.resolvesConflicts ? "OR ABORT " : ""
     self.keyTerms = schema.key.enumerated().map { position, column in
       let column = schema.columns[column]
       let collation = schema.keyCollations[position]
@@ -89,7 +92,8 @@ final class RowStatements {
     (selectByKey, deleteByKey, existsByKey) = (
       other.selectByKey, other.deleteByKey, other.existsByKey
     )
-    (table, keyCondition, keyTerms) = (other.table, other.keyCondition, other.keyTerms)
+    (table, resolution) = (other.table, other.resolution)
+    (keyCondition, keyTerms) = (other.keyCondition, other.keyTerms)
     writesKey = other.writesKey
   }
 
@@ -239,9 +243,14 @@ final class RowStatements {
     }
     let names = columns.map { quoted(self.names[$0]) }.joined(separator: ", ")
     let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    let text = "INSERT INTO \(table)(\(names)) VALUES (\(marks))"
+    let text = "INSERT \(resolution)INTO \(table)(\(names)) VALUES (\(marks))"
     if inserts.count < Self.mostTexts { inserts[columns] = text }
     return text
+  }
+
+  /// The same, so that rows that are in the way go.
+  func replacing(_ columns: [Int]) -> String {
+    "INSERT OR REPLACE" + insert(columns).dropFirst("INSERT \(resolution)".count - 1)
   }
 
   /// Updates the given columns of the row whose key values are bound last.
@@ -252,7 +261,7 @@ final class RowStatements {
       return known
     }
     let names = columns.map { "\(quoted(self.names[$0])) = ?" }.joined(separator: ", ")
-    let text = "UPDATE \(table) SET \(names) WHERE \(keyCondition)"
+    let text = "UPDATE \(resolution)\(table) SET \(names) WHERE \(keyCondition)"
     if updates.count < Self.mostTexts { updates[columns] = text }
     return text
   }
