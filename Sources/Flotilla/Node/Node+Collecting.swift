@@ -145,20 +145,22 @@ extension Node {
 
   /// Now and then: acknowledges what is held, and lets go of what everybody has seen deleted.
   func collectDeletions() async {
-    guard mode == .lasting, collecting == nil, clock.now.site != nil, trouble.current == nil,
+    guard mode == .lasting, !work.isUnderWay(.collecting), clock.now.site != nil, trouble.current == nil,
       !isStopping
     else { return }
     await askAgain()
-    guard firstCopy == nil, collecting == nil else { return }
+    guard firstCopy == nil, !work.isUnderWay(.collecting) else { return }
     await goOnAlone()
-    collecting = Task {
-      do throws(StoreError) {
-        try await self.tend()
-      } catch {
-        if !self.note(error) { self.warn("could not let go of deleted rows: \(error.message)") }
-      }
-      self.collecting = nil
-    }
+    work.begin(
+      .collecting,
+      Task {
+        do throws(StoreError) {
+          try await self.tend()
+        } catch {
+          if !self.note(error) { self.warn("could not let go of deleted rows: \(error.message)") }
+        }
+        self.work.end(.collecting)
+      })
   }
 
   private func tend() async throws(StoreError) {

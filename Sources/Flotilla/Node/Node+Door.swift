@@ -62,10 +62,12 @@ extension Node {
       id: id, link: link, dialled: dialled, store: store, owner: self,
       configuration: configuration(link, hello))
     sessions[id] = session
-    sessionTasks[id] = Task {
-      await session.run()
-      self.sessionTasks[id] = nil
-    }
+    work.begin(
+      .session(id),
+      Task {
+        await session.run()
+        self.work.end(.session(id))
+      })
   }
 
   /// A peer may tell only after the handshake that it does not let us in.

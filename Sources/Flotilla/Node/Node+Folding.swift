@@ -10,7 +10,7 @@ extension Node {
   func startWatching() {
     do {
       let watch = try FolderWatch(path: sidecar.database)
-      loops.append(
+      work.loop(
         Task {
           await withTaskCancellationHandler {
             for await _ in watch.changes {
@@ -24,13 +24,13 @@ extension Node {
     } catch {
       warn("cannot watch the folder (\(error)); looking every \(Self.slowPoll / 1_000) s instead")
     }
-    loops.append(
+    work.loop(
       Task {
         while (try? await Task.sleep(for: .milliseconds(Self.slowPoll))) != nil {
           await self.patrol()
         }
       })
-    loops.append(Task { await self.store.keepLogShort(self.log) })
+    work.loop(Task { await self.store.keepLogShort(self.log) })
   }
 
   /// Carries out what the notice decides, until there is nothing but to wait.
@@ -41,11 +41,13 @@ extension Node {
       case .look: next = notice.receive(await look(), at: Uptime.now)
       case .fold(let version): next = notice.receive(await fold(version), at: Uptime.now)
       case .wait(let microseconds, let sign):
-        noticeTimer?.cancel()
-        noticeTimer = Task {
-          guard (try? await Task.sleep(for: .microseconds(microseconds))) != nil else { return }
-          await self.notice(.waited(sign: sign))
-        }
+        work.cancel(.nextLook)
+        work.begin(
+          .nextLook,
+          Task {
+            guard (try? await Task.sleep(for: .microseconds(microseconds))) != nil else { return }
+            await self.notice(.waited(sign: sign))
+          })
         return
       }
     }
@@ -132,19 +134,21 @@ extension Node {
     tellShelved(outcome.shelved, from: sender)
     await tell(outcome.unmatched, from: sender)
     await folded(outcome.fold, position)
-    guard outcome.fold.hasMore, folding == nil else { return }
+    guard outcome.fold.hasMore, !work.isUnderWay(.folding) else { return }
     // Beside the session: it must go on reading, else the link is taken for dead.
-    folding = Task {
-      do throws(StoreError) {
-        try await self.foldAll()
-      } catch {
-        // The next look tries again.
-        if !self.note(error) {
-          self.warn("could not take in what was written: \(error.message)")
+    work.begin(
+      .folding,
+      Task {
+        do throws(StoreError) {
+          try await self.foldAll()
+        } catch {
+          // The next look tries again.
+          if !self.note(error) {
+            self.warn("could not take in what was written: \(error.message)")
+          }
         }
-      }
-      self.folding = nil
-    }
+        self.work.end(.folding)
+      })
   }
 
   /// `isTold`: the end of the session tells it.

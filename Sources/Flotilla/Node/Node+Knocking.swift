@@ -13,16 +13,19 @@ extension Node {
   /// Dials a peer that has asked, at the address from which it is connected and nowhere else.
   func dialBack(for session: PeerSession) async {
     let whereabouts = await session.whereabouts
-    // Nothing may be waited for between this and `dialsBack[session.id]`: they are counted.
-    guard !isStopping, dialsBack.count < Self.mostDialsBack, dialsBack[session.id] == nil,
+    // Nothing may be waited for between this and `work.begin`: they are counted.
+    guard !isStopping, work.dialsBack < Self.mostDialsBack,
+      !work.isUnderWay(.dialBack(session.id)),
       let (node, port) = whereabouts,
       let endpoint = try? Endpoint(host: session.link.remote.host, port: port)
     else { return await session.feed(.dialledBack(.untried)) }
-    dialsBack[session.id] = Task { [door] in
-      let answer = await Self.dialBack(endpoint, node, door)
-      dialsBack[session.id] = nil
-      await session.feed(.dialledBack(answer))
-    }
+    work.begin(
+      .dialBack(session.id),
+      Task { [door] in
+        let answer = await Self.dialBack(endpoint, node, door)
+        work.end(.dialBack(session.id))
+        await session.feed(.dialledBack(answer))
+      })
   }
 
   /// Connects, sees whose key is shown there, and hangs up as from a connection too many.

@@ -31,33 +31,37 @@ extension Node {
 
   private func dial(_ address: String) {
     guard !isStopping else { return }
-    dials[address] = Task {
-      defer { dials[address] = nil }
-      do {
-        let endpoint = try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
-        let channel = try await SocketChannel.connect(to: endpoint, timeout: .seconds(2))
-        await begin(channel, dialled: address)
-      } catch {
-        // Nobody listens there: who named the address need not wait.
-        if (error as? NetworkError)?.code == .refused {
-          connectionEnds.refuse(address)
-          changed()
+    work.begin(
+      .dial(address),
+      Task {
+        defer { work.end(.dial(address)) }
+        do {
+          let endpoint = try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
+          let channel = try await SocketChannel.connect(to: endpoint, timeout: .seconds(2))
+          await begin(channel, dialled: address)
+        } catch {
+          // Nobody listens there: who named the address need not wait.
+          if (error as? NetworkError)?.code == .refused {
+            connectionEnds.refuse(address)
+            changed()
+          }
+          noteOutOfReach(address)
+          await perform(mesh.receive(.dialFailed(address: address), at: .now))
         }
-        noteOutOfReach(address)
-        await perform(mesh.receive(.dialFailed(address: address), at: .now))
-      }
-    }
+      })
   }
 
   /// Sees to it that the mesh gets its tick in time.
   private func scheduleMesh() {
-    meshTimer?.cancel()
+    work.cancel(.meshTick)
     guard !isStopping, let deadline = mesh.deadline else { return }
-    meshTimer = Task {
-      let pause = max(10, deadline - Uptime.now)
-      guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
-      await self.perform(self.mesh.receive(.tick, at: .now))
-    }
+    work.begin(
+      .meshTick,
+      Task {
+        let pause = max(10, deadline - Uptime.now)
+        guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
+        await self.perform(self.mesh.receive(.tick, at: .now))
+      })
   }
 
   /// Starts from what is known: remembered members and the operator's addresses.
@@ -73,7 +77,7 @@ extension Node {
     guard options.discovery else { return }
     let discovery = Discovery(serviceType: "_flotilla._tcp")
     self.discovery = discovery
-    loops.append(
+    work.loop(
       Task {
         for await event in discovery.events { await self.hear(event) }
       })

@@ -6,7 +6,7 @@ import Store
 extension Node {
   /// Where the site takes in new tables by itself, this node sees to those of its file.
   func startTakingIn() {
-    loops.append(
+    work.loop(
       Task {
         var watch = NewTables()
         var seen: Int64?

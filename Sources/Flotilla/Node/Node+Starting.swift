@@ -22,8 +22,8 @@ extension Node {
     }
     startDiscovery()
     await advertise()
-    loops.append(Task { await self.notice(.patrol) })
-    if firstCopy != nil { loops.append(Task { await self.awaitFirstCopy() }) }
+    work.loop(Task { await self.notice(.patrol) })
+    if firstCopy != nil { work.loop(Task { await self.awaitFirstCopy() }) }
     await startMesh()
   }
 
@@ -60,7 +60,7 @@ extension Node {
 
   private func startAccepting() {
     guard let listener else { return }
-    loops.append(
+    work.loop(
       Task {
         while !Task.isCancelled {
           do throws(NetworkError) {
@@ -76,7 +76,7 @@ extension Node {
 
   /// A lasting node's patrol does this by the way: a peer that does not answer loses its turn.
   private func startPulling() {
-    loops.append(
+    work.loop(
       Task {
         while (try? await Task.sleep(for: .milliseconds(Self.slowPoll))) != nil {
           await self.time(.looked)

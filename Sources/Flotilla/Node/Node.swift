@@ -36,8 +36,7 @@ actor Node {
   var isRunNoted: Bool
   /// Lives begun because of what peers have told.
   var livesByWord = LivesByWord()
-  /// Lets go of deleted versions at present; since when nobody can help this node to come back.
-  var collecting: Task<Void, Never>?
+  /// Since when nobody can help this node to come back.
   var helplessSince: Int64?
   var isBeginningLife = false
   /// When, by uptime, and by whom this node was last told that another copy of it runs.
@@ -63,7 +62,6 @@ actor Node {
   var authors = AuthorBook()
   /// How much of what was written here is kept as delivered.
   var savedDelivery: UInt64 = 0
-  var deliveryTimer: Task<Void, Never>?
   var pullTurns = PullTurns()
   /// Statements about members that did not hold, by who has told them.
   var doubts: [Mesh.ConnectionID: Int] = [:]
@@ -76,8 +74,6 @@ actor Node {
   var advertised: [String: String] = [:]
   var control: ControlServer?
   var notice = WriteNotice()
-  /// The wait for the next look at what was written.
-  var noticeTimer: Task<Void, Never>?
   /// What went wrong at the last look, so that it is said once.
   var foldTrouble: String?
   /// What keeps this node from its file at present.
@@ -85,15 +81,7 @@ actor Node {
   /// Sessions that wait for the file.
   var resting = 0
   var rowLines: RowLines
-  /// What a merge has left to be folded.
-  var folding: Task<Void, Never>?
-  /// Long-lived loops; ended by `stop`.
-  var loops: [Task<Void, Never>] = []
-  var sessionTasks: [Mesh.ConnectionID: Task<Void, Never>] = [:]
-  var dials: [String: Task<Void, Never>] = [:]
-  /// Peers that are dialled because they have asked.
-  var dialsBack: [Mesh.ConnectionID: Task<Void, Never>] = [:]
-  var meshTimer: Task<Void, Never>?
+  var work = NodeWork()
   /// Syncs under way.
   var syncs: [UInt64: SyncRound] = [:] { didSet { changed() } }
   var nextSync: UInt64 = 1
@@ -244,10 +232,7 @@ actor Node {
   }
 
   private func end(_ bye: Bye) async {
-    for task in loops + Array(dials.values) + Array(dialsBack.values) { task.cancel() }
-    meshTimer?.cancel()
-    noticeTimer?.cancel()
-    deliveryTimer?.cancel()
+    work.stop()
     listener?.close()
     if bye.code == .leaving { await sayLeaving() }
     strangers.close { sessions[$0] != nil }
@@ -255,14 +240,9 @@ actor Node {
     for task in strangers.tasks { await task.value }
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.
-    for task in Array(sessionTasks.values) + Array(dials.values) + Array(dialsBack.values) {
-      await task.value
-    }
+    for task in work.connections { await task.value }
     await discovery?.stop()
-    await noticeTimer?.value
-    await folding?.value
-    for loop in loops { await loop.value }
-    await deliveryTimer?.value
+    for task in work.others { await task.value }
     if mode != .offline {
       await savePeers()
       await saveDelivery()
