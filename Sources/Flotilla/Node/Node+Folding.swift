@@ -30,7 +30,7 @@ extension Node {
           await self.patrol()
         }
       })
-    work.loop(Task { await self.store.keepLogShort(self.log) })
+    work.loop(Task { await self.store.keepLogShort { self.log($0) } })
   }
 
   /// Carries out what the notice decides, until there is nothing but to wait.

@@ -48,11 +48,7 @@ actor Node {
   var lastAsked: Int64 = 0
   let options: RunOptions
   let mode: Mode
-  let entries: @Sendable (LogEntry) -> Void
-  /// The same of a line that is about nobody else.
-  let log: @Sendable (String) -> Void
-  /// The log has no more lines in a minute: some 1 MiB in an hour.
-  private static let mostLines = 180
+  let log: NodeLog
   private let lock: FileLock
 
   // What `until` asks about tells of its changes.
@@ -144,15 +140,7 @@ actor Node {
     self.store = store
     self.options = options
     self.mode = mode
-    let lines = Locked(StrangerLines(most: Self.mostLines))
-    let entries: @Sendable (LogEntry) -> Void = { entry in
-      guard let leftOut = lines.withLock({ $0.take(at: Uptime.now) }) else { return }
-      var entry = entry
-      entry.text += StrangerLines.remark(leftOut)
-      log(entry)
-    }
-    self.entries = entries
-    self.log = { entries(LogEntry($0)) }
+    self.log = NodeLog(log)
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
     await store.sign(with: keys)
