@@ -49,12 +49,12 @@ extension Node {
   /// After a life has begun: no peer can tell of an office that the file has forgotten, for here is
   /// all that the peer holds, or the node appoints itself now.
   func becomeSure() async {
-    guard !isSure, clock.now.site != nil else { return }
+    guard !life.isSure, clock.now.site != nil else { return }
     do {
       let (result, position) = try await store.patiently { (store) throws(StoreError) in
         (try store.becomeSure(at: self.clock.now), store.position)
       }
-      isSure = true
+      life.becomeSure()
       guard let result else { return }
       await folded(result, position)
       if result.hasMore, !isStopping { try await foldAll() }

@@ -10,7 +10,7 @@ extension Node {
   /// Whether nobody waits for a member: it has shown no life since somebody said so.
   func isForgotten(_ entry: Roll.Entry) -> Bool {
     entry.isForgotten(
-      knowing: entry.node == identity.node ? [life] : authors[entry.node] ?? [])
+      knowing: entry.node == identity.node ? [life.number] : authors[entry.node] ?? [])
   }
 
   func isForgotten(_ node: Identity) -> Bool {
@@ -29,7 +29,7 @@ extension Node {
 
   /// The site was told not to wait for this node, and here it is: it goes on as a new one.
   func comeBack() async {
-    guard mode != .offline, !isBeginningLife, let entry = ownEntry, entry.isMember,
+    guard mode != .offline, !life.isBeginning, let entry = ownEntry, entry.isMember,
       isForgotten(entry)
     else { return }
     await beginLife(.forgotten)
@@ -53,7 +53,7 @@ extension Node {
   /// A peer has forgotten what was deleted while this node was away.
   func fallBehind(_ standing: CutStanding, as session: PeerSession) async {
     // Another peer may have said so a moment ago.
-    guard position.stability.mustRenew(for: standing), !isBeginningLife else { return }
+    guard position.stability.mustRenew(for: standing), !life.isBeginning else { return }
     let mark = standing.cleared
     do {
       // Who is not waited for, or has not come so far, signs for nothing.
@@ -73,13 +73,13 @@ extension Node {
       warn("could not begin to fetch everything: \(error.message)")
       return await session.feed(.close(Bye(.storage, error.message)))
     }
-    guard !isBeginningLife, position.stability.mustRenew(for: standing) else { return }
+    guard !life.isBeginning, position.stability.mustRenew(for: standing) else { return }
     guard let cut = position.stability.renewal(for: mark, held: alwaysWaitedFor) else {
       return disbelieve(session)
     }
     update(session) { $0.isDisbelieved = false }
     let name = peer(of: session)?.name ?? "a peer"
-    guard let sender = peer(of: session)?.node, livesByWord.mayBegin(by: sender, at: clock.now)
+    guard let sender = peer(of: session)?.node, life.mayBegin(by: sender, at: clock.now)
     else {
       let text = "\(name) claims again and again that this node was away for too long"
       return await session.feed(.close(Bye(.badMessage, text)))
@@ -145,8 +145,8 @@ extension Node {
 
   /// Now and then: acknowledges what is held, and lets go of what everybody has seen deleted.
   func collectDeletions() async {
-    guard mode == .lasting, !work.isUnderWay(.collecting), clock.now.site != nil, trouble.current == nil,
-      !isStopping
+    guard mode == .lasting, !work.isUnderWay(.collecting), clock.now.site != nil,
+      trouble.current == nil, !isStopping
     else { return }
     await askAgain()
     guard firstCopy == nil, !work.isUnderWay(.collecting) else { return }

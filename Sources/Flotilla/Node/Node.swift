@@ -26,21 +26,9 @@ actor Node {
   /// Gives joiners their first copies as pages.
   private(set) lazy var pages = makePageServer()
   var admissions: Admissions
-  /// From which the origin follows, as others can check.
-  var life: UInt64
-  /// Whether the file has forgotten nothing, as far as others can tell.
-  var isSure = false
-  /// The runs of the file, as the store last told.
-  var runLog = RunLog()
-  /// Whether the file knows of this run; nobody is met before.
-  var isRunNoted: Bool
-  /// Lives begun because of what peers have told.
-  var livesByWord = LivesByWord()
+  var life: OwnLife
   /// Since when nobody can help this node to come back.
   var helplessSince: Int64?
-  var isBeginningLife = false
-  /// When, by uptime, and by whom this node was last told that another copy of it runs.
-  var twin: (at: Int64, peer: String)?
   /// What this node may do, as its store goes by it.
   var rights: Rights
   /// What was asked for to be put back.
@@ -144,8 +132,8 @@ actor Node {
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
     await store.sign(with: keys)
-    isRunNoted = try await Self.settleLife(
-      of: store, sidecar, keys, mode: mode, run: run, within: timeout
+    let isRunNoted = try await LifeFiles(store: store, sidecar: sidecar, keys: keys).settle(
+      run: mode == .offline ? nil : run, isLasting: mode == .lasting, within: timeout
     ) { log(LogEntry($0)) }
     let (identity, known, position, copy, rights) = try await reporting(path) {
       () async throws(StoreError) in
@@ -161,9 +149,10 @@ actor Node {
     self.rights = rights
     self.firstCopy = copy
     self.mesh = Mesh(node: identity.node)
-    (self.life, self.runLog) = try await reporting(path) { () async throws(StoreError) in
+    let (life, runs) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in (try store.life(), store.runLog) }
     }
+    self.life = OwnLife(life, runs, isRunNoted: isRunNoted)
     self.keys = keys
     self.roster = try await Self.roster(store, identity, keys, path)
     self.door = try Door(keys, roster)
