@@ -62,7 +62,7 @@ extension Node {
       let teller = peer(of: session)?.node
       // Before its first copy is complete a node has nothing to lose.
       let isSaid = position.stability.isShown(mark, by: others, besides: teller)
-      let isShown = isSaid && firstCopy != nil
+      let isShown = isSaid && copy.unfinished != nil
       let isNew = try await store.patiently { (store) throws(StoreError) in
         guard isShown, try store.isNew() else { return false }
         try store.renewAsNew(to: mark)
@@ -149,7 +149,7 @@ extension Node {
       trouble.current == nil, !isStopping
     else { return }
     await askAgain()
-    guard firstCopy == nil, !work.isUnderWay(.collecting) else { return }
+    guard copy.unfinished == nil, !work.isUnderWay(.collecting) else { return }
     await goOnAlone()
     work.begin(
       .collecting,

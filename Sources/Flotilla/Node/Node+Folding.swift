@@ -155,7 +155,7 @@ extension Node {
   func couldNotMerge(_ error: StoreError, from peer: String, isTold: Bool = false) {
     let failure = FlotillaError(error, path: path)
     // What a peer sends wrongly says nothing about this file.
-    if error.code != .wire, error.code != .behind { mergeFailure = failure }
+    if error.code != .wire, error.code != .behind { copy.fail(failure) }
     guard !isTold else { return }
     warn("could not merge rows from \(peer): \(failure.message)", about: peer)
   }

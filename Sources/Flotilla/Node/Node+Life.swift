@@ -72,7 +72,7 @@ extension Node {
   /// No admin needs to know all of these: whoever holds one that is not exempt says so, whenever
   /// that is. In a closed site nobody takes one any more.
   func closeSite() async {
-    guard ownEntry?.role == .admin, ownEntry?.isMember == true, firstCopy == nil,
+    guard ownEntry?.role == .admin, ownEntry?.isMember == true, copy.unfinished == nil,
       clock.now.site != nil, trouble.current == nil
     else { return }
     let exempt = roster.roll.exempt

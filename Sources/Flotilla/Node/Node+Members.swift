@@ -153,7 +153,7 @@ extension Node {
       await session.feed(.close(Bye(.revoked, "your admission does not count")))
     }
     // A newcomer may know its inviter before it knows who that is.
-    for node in Array(peers.keys) where roll.entries[node] == nil && node != firstCopy?.inviter {
+    for node in Array(peers.keys) where roll.entries[node] == nil && node != copy.unfinished?.inviter {
       await forget(node)
     }
   }

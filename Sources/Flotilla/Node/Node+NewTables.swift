@@ -18,7 +18,7 @@ extension Node {
 
   /// One look; `seen` is the version of the schema in which nothing was new.
   private func takeIn(_ watch: inout NewTables, _ seen: inout Int64?) async {
-    guard !isStopping, firstCopy == nil, trouble.current == nil, rights.isWhole,
+    guard !isStopping, copy.unfinished == nil, trouble.current == nil, rights.isWhole,
       ownEntry?.isMember == true
     else { return }
     do {

@@ -11,8 +11,7 @@ extension Node {
     case .peerHolds(let frontier): await hears(session, holds: frontier)
     case .exchanged(let sent, let rows): await exchanged(session, sent: sent, rows: rows)
     case .catchingUp(let passage):
-      receivedRows = passage.rows
-      expectedRows = passage.total
+      copy.receive(passage)
       pullTurns.hear(session.id, at: Uptime.now)
       update(session) {
         $0.isReceiving = true
@@ -171,7 +170,7 @@ extension Node {
     }
     if !sent {
       if let peer = peer(of: session) { note(.received, of: peer.node) }
-      receivedRows = max(receivedRows, rows)
+      copy.receive(rows: rows)
       update(session) {
         $0.isReceiving = false
         $0.coming = nil

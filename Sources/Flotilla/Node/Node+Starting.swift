@@ -10,7 +10,7 @@ extension Node {
   /// Opens the port and the control socket, and begins to find and to be found.
   func start() async throws(FlotillaError) {
     if mode == .offline { return }
-    if firstCopy == nil { await beginUndoBook() }
+    if copy.unfinished == nil { await beginUndoBook() }
     try await startListening()
     if mode == .lasting { try await startControl() }
     startAccepting()
@@ -23,7 +23,7 @@ extension Node {
     startDiscovery()
     await advertise()
     work.loop(Task { await self.notice(.patrol) })
-    if firstCopy != nil { work.loop(Task { await self.awaitFirstCopy() }) }
+    if copy.unfinished != nil { work.loop(Task { await self.awaitFirstCopy() }) }
     await startMesh()
   }
 

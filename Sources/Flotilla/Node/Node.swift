@@ -87,8 +87,6 @@ actor Node {
   var onlineSession: UInt64 = 0 { didSet { changed() } }
   /// At the anchor: the sessions with authors.
   var liveSessions: [UInt64: Origin] = [:]
-  /// Why the last rows from a peer could not be merged.
-  var mergeFailure: FlotillaError?
   var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
@@ -101,11 +99,7 @@ actor Node {
   var lastUndoLook = -UndoBook.interval
   var lastClockSave: Int64 = 0
   let fileIdentity: FileIdentity
-  /// The first copy, while it is not complete.
-  var firstCopy: FirstCopy? { didSet { changed() } }
-  /// Rows and bytes received so far, for the progress of a first copy.
-  var receivedRows: UInt64 = 0
-  var expectedRows: UInt64 = 0
+  var copy: CopyProgress { didSet { changed() } }
 
   /// Opens the replica and takes its lock, unless the caller has it already. If another program
   /// has the write lock, that is waited for no longer than `timeout`.
@@ -147,7 +141,7 @@ actor Node {
     self.identity = identity
     self.position = position
     self.rights = rights
-    self.firstCopy = copy
+    self.copy = CopyProgress(copy)
     self.mesh = Mesh(node: identity.node)
     let (life, runs) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in (try store.life(), store.runLog) }
@@ -158,7 +152,7 @@ actor Node {
     self.door = try Door(keys, roster)
     self.admissions = try Admissions(folder, roster)
     try await loadAuthors()
-    let inviter = firstCopy?.inviter
+    let inviter = copy?.inviter
     for peer in known where roster.roll.member(peer.node) != nil || peer.node == inviter {
       peers[peer.node] = PeerRecord(peer)
     }
