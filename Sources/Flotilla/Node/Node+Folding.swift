@@ -121,7 +121,7 @@ extension Node {
     }
     await askForRows()
     // What was merged may be the last that was missing to be in touch with the anchor.
-    if onlineSession == 0, anchor != nil, !isAnchor { await followSessions() }
+    if !contact.isOnline, anchor != nil, !isAnchor { await followSessions() }
   }
 
   /// Rows came that cannot stand in their tables: that is counted, not said each time.

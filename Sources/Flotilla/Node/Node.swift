@@ -81,12 +81,7 @@ actor Node {
   var isShutOut = false
   var connectionEnds = ConnectionEnds()
   var stopRequest = StopRequest()
-  /// The last appointment that the store knows of.
-  var heardGovernance: Governance?
-  /// The session with the anchor in which edits count as online; 0 if there is none.
-  var onlineSession: UInt64 = 0 { didSet { changed() } }
-  /// At the anchor: the sessions with authors.
-  var liveSessions: [UInt64: Origin] = [:]
+  var contact = AnchorContact() { didSet { changed() } }
   var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
