@@ -4,9 +4,6 @@ import Store
 /// Letting go of deleted versions that everybody has, and coming back after others have
 /// (docs/collection.md).
 extension Node {
-  /// So long nobody who could help must have been there before this node goes on without.
-  private static let helplessPause: Int64 = 60_000
-
   /// Whether nobody waits for a member: it has shown no life since somebody said so.
   func isForgotten(_ entry: Roll.Entry) -> Bool {
     entry.isForgotten(
@@ -194,13 +191,10 @@ extension Node {
     let standings = others.compactMap { node in
       peers[node].flatMap { $0.session == nil ? nil : $0.standing }
     }
-    guard position.stability.standing.isBehind, standings.count == others.count,
-      !position.stability.isHelped(by: standings)
-    else { return helplessSince = nil }
-    let since = helplessSince ?? Uptime.now
-    helplessSince = since
-    guard Uptime.now - since >= Self.helplessPause else { return }
-    helplessSince = nil
+    let isHelpless =
+      position.stability.standing.isBehind && standings.count == others.count
+      && !position.stability.isHelped(by: standings)
+    guard times.isHelpless(isHelpless, at: Uptime.now) else { return }
     do {
       let (result, position) = try await store.patiently { (store) throws(StoreError) in
         (try store.giveUpRenewal(at: self.clock.now), store.position)

@@ -174,8 +174,7 @@ extension Node {
 
   /// Once an hour: what is kept of conflicts, rulings and verdicts stays within its bounds.
   private func trimLogs() async {
-    guard Uptime.now - lastTrim > 3_600_000 else { return }
-    lastTrim = Uptime.now
+    guard times.takeTrim(at: Uptime.now) else { return }
     do {
       try await store.patiently { (store) throws(StoreError) in
         try store.trimConflicts(at: self.clock.now)
@@ -191,9 +190,7 @@ extension Node {
   /// Every few seconds: the file is where it was, in WAL mode, and nothing was overlooked.
   private func patrol() async {
     guard !isStopping else { return }
-    let gap = Uptime.now - Uptime.awake
-    if gap - lastAwakeGap > 1_000 { await wake(after: (gap - lastAwakeGap) / 1_000) }
-    lastAwakeGap = gap
+    if let slept = times.slept(Uptime.now - Uptime.awake) { await wake(after: slept / 1_000) }
     guard FileIdentity(path: sidecar.database) == fileIdentity else {
       let failure = FlotillaError(
         .notADatabase, "\(path) was moved, removed or replaced while its node ran",

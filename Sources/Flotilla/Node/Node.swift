@@ -27,13 +27,8 @@ actor Node {
   private(set) lazy var pages = makePageServer()
   var admissions: Admissions
   var life: OwnLife
-  /// Since when nobody can help this node to come back.
-  var helplessSince: Int64?
   /// What this node may do, as its store goes by it.
   var rights: Rights
-  /// What was asked for to be put back.
-  var lastWanted: UInt64 = 0
-  var lastAsked: Int64 = 0
   let options: RunOptions
   let mode: Mode
   let log: NodeLog
@@ -89,10 +84,7 @@ actor Node {
   let run = UInt64.random(in: 0 ... .max)
   /// When this node was made, by uptime.
   let born = Uptime.now
-  var lastAwakeGap = Uptime.now - Uptime.awake
-  var lastTrim: Int64 = 0
-  var lastUndoLook = -UndoBook.interval
-  var lastClockSave: Int64 = 0
+  var times = PatrolTimes(asleep: Uptime.now - Uptime.awake)
   let fileIdentity: FileIdentity
   var copy: CopyProgress { didSet { changed() } }
 
