@@ -30,7 +30,7 @@ extension Node {
     case .judge(let join): await judge(join, session)
     case .inspected(let content): await inspected(session, content)
     case .describe: await describe(to: session)
-    case .described(let objects): descriptions[session.id]?.objects = objects
+    case .described(let objects): questions.tell(objects, session.id)
     case .contradicted(let have): await examine(have, of: session)
     case .doubted(let reach): await doubt(reach, from: session)
     case .stability(let news): await hear(news, from: session)

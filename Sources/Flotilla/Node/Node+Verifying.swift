@@ -15,13 +15,13 @@ extension Node {
     let deadline = Uptime.now + timeout.milliseconds
     let wanted = try verified(name)
     // Two at a time would take each other's answers.
-    guard await until(deadline, { !isVerifying }) else {
+    guard await until(deadline, { !questions.isVerifying }) else {
       throw FlotillaError(
         .timedOut, "another verify of \(path) is under way", remedy: "Try again when it is done.",
         cause: "another verify is under way")
     }
-    isVerifying = true
-    defer { isVerifying = false }
+    questions.beginVerifying()
+    defer { questions.endVerifying() }
     try await requirePlaced(within: deadline)
     var (audit, repaired) = try await audited(repairs: repairs, telling: listener)
     if !wanted.isEmpty {

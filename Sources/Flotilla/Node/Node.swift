@@ -64,11 +64,7 @@ actor Node {
   /// Syncs under way.
   var syncs: [UInt64: SyncRound] = [:] { didSet { changed() } }
   var nextSync: UInt64 = 1
-  /// Comparisons of rows with peers, by their connections.
-  var inspections: [Mesh.ConnectionID: Inspection] = [:] { didSet { changed() } }
-  /// Schemas that were asked of peers, by their connections.
-  var descriptions: [Mesh.ConnectionID: Description] = [:] { didSet { changed() } }
-  var isVerifying = false { didSet { changed() } }
+  var questions = Questions() { didSet { changed() } }
   /// The end of this node, once it is wanted.
   private var ending: Task<Void, Never>? { didSet { changed() } }
   var isStopping: Bool { ending != nil }
