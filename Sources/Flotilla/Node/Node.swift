@@ -48,9 +48,7 @@ actor Node {
   var strangers = Strangers()
   var position: Position { didSet { changed() } }
   var listener: Listener?
-  var discovery: Discovery?
-  /// What is on the air.
-  var advertised: [String: String] = [:]
+  var announcement: Announcement
   var control: ControlServer?
   var notice = WriteNotice()
   /// What went wrong at the last look, so that it is said once.
@@ -76,7 +74,6 @@ actor Node {
   var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
-  let serviceName = RandomNumbers.serviceName()
   let run = UInt64.random(in: 0 ... .max)
   /// When this node was made, by uptime.
   let born = Uptime.now
@@ -132,6 +129,7 @@ actor Node {
     self.life = OwnLife(life, runs, isRunNoted: isRunNoted)
     self.keys = keys
     self.roster = try await Self.roster(store, identity, keys, path)
+    self.announcement = Announcement(rootKey: roster.membership.rootKey)
     self.door = try Door(keys, roster)
     self.admissions = try Admissions(folder, roster)
     try await loadAuthors()
@@ -195,7 +193,7 @@ actor Node {
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.
     for task in work.connections { await task.value }
-    await discovery?.stop()
+    await announcement.stop()
     for task in work.others { await task.value }
     if mode != .offline {
       await savePeers()
