@@ -198,8 +198,8 @@ extension Node {
       if left == nil {
         await time(.lost(peer.node))
       }
-      for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {
-        syncs[round]?.parts[peer.node]?.error = bye.reason
+      if left == nil, let peer = peers[peer.node] {
+        syncs.cut(peer, bye.reason, here: position.frontier)
       }
       // Two copies of one node take turns without end: one line tells it.
       note(

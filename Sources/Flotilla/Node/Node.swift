@@ -59,9 +59,7 @@ actor Node {
   var resting = 0
   var rowLines: RowLines
   var work = NodeWork()
-  /// Syncs under way.
-  var syncs: [UInt64: SyncRound] = [:] { didSet { changed() } }
-  var nextSync: UInt64 = 1
+  var syncs = SyncRounds() { didSet { changed() } }
   var questions = Questions() { didSet { changed() } }
   /// The end of this node, once it is wanted.
   private var ending: Task<Void, Never>? { didSet { changed() } }

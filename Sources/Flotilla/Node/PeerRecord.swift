@@ -102,6 +102,9 @@ struct PeerRecord: Sendable {
     lives.insert(hello.life)
   }
 
+  /// Whether all that it has told of is here.
+  func isLevel(here: Frontier) -> Bool { hasSpoken && !isReceiving && here.covers(holds) }
+
   var known: KnownPeer {
     KnownPeer(
       node: node, name: name, address: address, seen: seen, clockOffset: clockOffset,
