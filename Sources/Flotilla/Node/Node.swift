@@ -55,8 +55,6 @@ actor Node {
   var foldTrouble: String?
   /// What keeps this node from its file at present.
   var trouble = FileTrouble() { didSet { changed() } }
-  /// Sessions that wait for the file.
-  var resting = 0
   var rowLines: RowLines
   var work = NodeWork()
   var syncs = SyncRounds() { didSet { changed() } }
