@@ -96,24 +96,6 @@ extension Node {
       guard repaired > 0 else { return count }
     }
   }
-
-  /// That edits wait for the time of the site, and what ends that.
-  func remark(onTime waiting: Int) -> String? {
-    guard clock.now.site == nil else { return nil }
-    let edits = waiting == 1 ? "1 edit waits" : "\(waiting) edits wait"
-    return (waiting == 0 ? "what is written here waits" : edits)
-      + ": this machine was started anew, and the time of the site is not known here yet; it comes "
-      + "from the first node in reach. If none will come: flotilla clock \(shellWord(path)) "
-      + "--set TIME"
-  }
-
-  /// That rows have stamps from the future.
-  func remark(onFuture count: Int) -> String? {
-    guard count > 0 else { return nil }
-    let rows = count == 1 ? "1 row has a stamp" : "\(count) rows have stamps"
-    return "\(rows) from the future: edits made elsewhere without knowing of it lose; repair it "
-      + "with: flotilla clock \(shellWord(path)) --repair"
-  }
 }
 
 extension Founding.Source {

@@ -93,20 +93,10 @@ extension Node {
   }
 
   private func disbeliefRemark(of name: String) -> String {
-    let claim = "\(name) says that deleted rows went while this node was away"
     let stability = position.stability
-    guard stability.mayHaveMissed else {
-      return "\(claim), and nothing shows that it was: no rows go to and fro. If it lies, on an "
-        + "admin: flotilla revoke \(shellWord(path)) \(shellWord(name)). If it is right, stop this "
-        + "node, on an admin: flotilla forget \(shellWord(path)) \(shellWord(identity.name)), and "
-        + "start it again"
-    }
     let silent = alwaysWaitedFor.filter { stability.agreed(by: [$0]) == nil }
-    guard !silent.isEmpty else { return "\(claim), and the others have not signed for that yet" }
-    let names = silent.map { roster.roll.entries[$0]?.name ?? "\($0)" }.sorted()
-    return "\(claim), and there is no signature for that of \(names.joined(separator: ", ")): no "
-      + "rows go to and fro. It comes with them; if they will not come back, on an admin: flotilla "
-      + "forget \(shellWord(path)) NODE for each"
+      .map { roster.roll.entries[$0]?.name ?? "\($0)" }
+    return remarks.disbelief(of: name, silent: stability.mayHaveMissed ? silent : nil)
   }
 
   /// Who was not believed may have been right: what others have signed came since.

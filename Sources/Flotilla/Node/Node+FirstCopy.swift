@@ -89,7 +89,8 @@ extension Node {
       if let failure = self.copy.failure {
         throw FlotillaError(
           failure.code, "the first copy stopped: \(failure.message)",
-          remedy: "Put that right; this node is a member now and \(Self.continuation(path))")
+          remedy: "Put that right; this node is a member now and "
+            + StatusRemarks.continuation(path))
       }
       guard !watch.isStalled(rows: rows, bytes: bytes, at: Uptime.now) else {
         let isAlone = peers.values.allSatisfy { $0.session == nil }
@@ -97,15 +98,10 @@ extension Node {
           .peer,
           "the first copy from \(copy.name) stopped after \(rows) rows"
             + (isAlone ? ": \(copy.name) is not in reach" : ""),
-          remedy: "This node is a member now and \(Self.continuation(path))")
+          remedy: "This node is a member now and \(StatusRemarks.continuation(path))")
       }
       try? await Task.sleep(for: .milliseconds(20))
     }
-  }
-
-  static func continuation(_ path: String) -> String {
-    "goes on where it stopped with: flotilla run \(shellWord(path)) --background, or "
-      + "flotilla join \(shellWord(path)) CODE"
   }
 
   private var receivedBytes: Int {
@@ -120,16 +116,5 @@ extension Node {
     }
     return StatusReport.FirstCopy(
       from: copy.name, rows: rows, of: max(rows, Int(clamping: copy.rows)))
-  }
-
-  /// What a person should know and do about it.
-  func remark(on copy: StatusReport.FirstCopy) -> String {
-    if mode == .lasting {
-      return peers.values.contains { $0.session != nil }
-        ? "the first copy from \(copy.from) is under way"
-        : "the first copy from \(copy.from) is not complete; it goes on when \(copy.from) is in "
-          + "reach"
-    }
-    return "the first copy from \(copy.from) is not complete; it \(Self.continuation(path))"
   }
 }

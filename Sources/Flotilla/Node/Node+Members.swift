@@ -153,8 +153,8 @@ extension Node {
       await session.feed(.close(Bye(.revoked, "your admission does not count")))
     }
     // A newcomer may know its inviter before it knows who that is.
-    for node in Array(peers.keys) where roll.entries[node] == nil && node != copy.unfinished?.inviter {
-      await forget(node)
+    for node in Array(peers.keys) where roll.entries[node] == nil {
+      if node != copy.unfinished?.inviter { await forget(node) }
     }
   }
 

@@ -19,7 +19,11 @@ extension Node {
     let trouble = await troubleReport()
     let undecided = undecidedRemark(withoutVerdict: figures.withoutVerdict)
     let life = await [lifeRemark(), twinsRemark, renewalRemark, standDownRemark(), undecided]
-      .compactMap { $0 }
+    let words = remarks
+    let isConnected = peers.values.contains { $0.session != nil }
+    let first = copy.map { words.remark(on: $0, isConnected: isConnected) }
+    let clocks = [words.remark(onTime: time.waiting), words.remark(onFuture: time.future)]
+    let told = ([first] + life + clocks).compactMap { $0 }
     let shown = peers.values.filter { $0.session != nil || !isForgotten($0.node) }
     let reports = shown.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter {
@@ -46,14 +50,15 @@ extension Node {
       conflicts: figures.conflicts, parked: figures.parked,
       unjudged: figures.unjudged, edits: position.frontier.edits,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
-      not_in_sync: lacks(figures, others.isEmpty ? [] : waiting, hasOthers: !others.isEmpty, time),
+      not_in_sync: words.lacks(
+        figures, others.isEmpty ? [] : waiting, hasOthers: !others.isEmpty,
+        hasTime: time.site_time != nil, lost: position.lost),
       first_copy: copy, running: mode == .lasting,
       port: mode == .lasting ? port.map(Int.init) : nil,
       standing: standing, trouble: trouble,
       clock: time,
-      remarks: (copy.map { [remark(on: $0)] } ?? []) + life
-        + [remark(onTime: time.waiting), remark(onFuture: time.future)].compactMap { $0 }
-        + keyRemarks(keys, changed) + remarks(figures, waiting, new ?? []),
+      remarks: told + keyRemarks(keys, changed) + (standing.map { [$0.remark] } ?? [])
+        + words.remarks(figures, waiting, new ?? []),
       program: ProgramVersion.current, protocol: Int(Session.versions.upperBound))
   }
 
