@@ -241,7 +241,7 @@ extension Node {
     let roll = roster.roll
     let everybody = roll.everybody.sorted { ($0.since, $0.node) < ($1.since, $1.node) }
     let tables = Array(Set(everybody.flatMap(\.tables.keys)))
-    let names = Dictionary(uniqueKeysWithValues: zip(tables, await namesHere(tables)))
+    let names = Dictionary(uniqueKeysWithValues: zip(tables, await store.namesHere(tables)))
     return MembersReport(
       site: identity.siteName, node: identity.name,
       members: everybody.map { entry in
