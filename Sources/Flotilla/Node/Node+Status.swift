@@ -101,7 +101,7 @@ extension Node {
   private func report(_ peer: PeerRecord) -> PeerReport {
     let gap = gap(to: peer)
     let state: PeerReport.State
-    let failure = peer.isRevoked ? nil : failure(of: peer)
+    let failure = peer.isRevoked ? nil : peer.failure(path)
     if peer.isRevoked {
       state = .revoked
     } else if failure != nil {

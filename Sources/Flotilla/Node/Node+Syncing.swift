@@ -93,7 +93,7 @@ extension Node {
 
   /// Why exchanges with a member fail, if they do.
   private func reason(_ node: Identity) -> String? {
-    peers[node].flatMap { failure(of: $0)?.error }
+    peers[node].flatMap { $0.failure(path)?.error }
   }
 
   private func isOpen(_ node: Identity) -> Bool { peers[node]?.session != nil }
