@@ -80,17 +80,3 @@ extension Node {
     }
   }
 }
-
-extension SchemaReport.Adoption {
-  fileprivate init(_ adoption: SchemaAdoption, of node: String, isMade: Bool) {
-    self.node = node
-    self.is_made = isMade
-    statements = adoption.steps.map {
-      Statement(kind: $0.kind.rawValue, name: $0.name, table: $0.table, sql: $0.sql)
-    }
-    differences = adoption.differences.map {
-      Difference(
-        kind: $0.kind.rawValue, name: $0.name, table: $0.table, what: $0.what, remedy: $0.remedy)
-    }
-  }
-}

@@ -115,10 +115,7 @@ extension Node {
       switch entry.ending {
       case nil:
         if peers[entry.node] == nil {
-          peers[entry.node] = PeerRecord(
-            KnownPeer(
-              node: entry.node, name: entry.name, address: nil, seen: nil, clockOffset: 0,
-              frontier: Frontier()))
+          peers[entry.node] = PeerRecord(entry.node, name: entry.name)
         }
         if !entry.name.isEmpty { peers[entry.node]?.name = entry.name }
       case .revoked: await shutOut(entry, "\(entry.name) was revoked")

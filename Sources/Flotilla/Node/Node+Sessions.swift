@@ -55,12 +55,7 @@ extension Node {
     // It may have ended while this was on its way: nobody would tell again that it is gone.
     guard sessions[session.id] != nil else { return }
     let before = peers[hello.node]
-    var record =
-      before
-      ?? PeerRecord(
-        KnownPeer(
-          node: hello.node, name: hello.name, address: nil, seen: nil, clockOffset: 0,
-          frontier: Frontier()))
+    var record = before ?? PeerRecord(hello.node, name: hello.name)
     let drops = mesh.receive(
       .opened(session.id, hello, dialled: session.dialled), at: .now)
     let isDropped = drops.contains { directive in
@@ -75,12 +70,7 @@ extension Node {
       record.session = session
       // What it says in either of two connections is its word; one that gives way to this one
       // brings nothing any more.
-      if mesh.connection(besides: session.id) == nil {
-        record.hasSpoken = false
-        record.isReceiving = false
-        (record.coming, record.going) = (nil, nil)
-        record.behindSince = Uptime.now
-      }
+      if mesh.connection(besides: session.id) == nil { record.beginAnew() }
       record.seen = Uptime.wall
       record.note(hello, origin: Origin.of(hello.node, life: hello.life, .openSSL))
       peers[hello.node] = record
@@ -189,12 +179,7 @@ extension Node {
     let isMember = peer(of: session) != nil
     if let peer = peer(of: session) {
       let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }
-      peers[peer.node]?.session = left
-      peers[peer.node]?.isReceiving = false
-      peers[peer.node]?.coming = nil
-      peers[peer.node]?.going = nil
-      peers[peer.node]?.hasLeftWithPages = peer.hasPages
-      peers[peer.node]?.seen = Uptime.wall
+      peers[peer.node]?.end(left)
       if left == nil {
         await time(.lost(peer.node))
       }

@@ -139,14 +139,3 @@ extension Node {
     return "\(text(milliseconds - milliseconds % 1_000).dropLast()).\(fraction)Z"
   }
 }
-
-extension Frontier {
-  /// How many edits it covers.
-  fileprivate var edits: Int {
-    // A member may have said any numbers.
-    entries.values.reduce(0) { sum, seq in
-      let (sum, isAbsurd) = sum.addingReportingOverflow(Int(clamping: seq))
-      return isAbsurd ? .max : sum
-    }
-  }
-}

@@ -124,7 +124,7 @@ actor Node {
     }
     self.life = OwnLife(life, runs, isRunNoted: isRunNoted)
     self.keys = keys
-    self.roster = try await Self.roster(store, identity, keys, path)
+    self.roster = try await Roster.read(from: store, identity, keys, path)
     self.announcement = Announcement(rootKey: roster.membership.rootKey)
     self.door = try Door(keys, roster)
     self.admissions = try Admissions(folder, roster)
@@ -135,26 +135,6 @@ actor Node {
     }
     await countMembers()
     await followRoll()
-  }
-
-  /// What this replica knows of the members; its own key must be that of its node.
-  private static func roster(
-    _ store: StoreActor, _ identity: NodeIdentity, _ keys: NodeKeys, _ path: String
-  ) async throws(FlotillaError) -> Roster {
-    let (rootKey, statements) = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in
-        (try store.rootKey(), try store.statements())
-      }
-    }
-    var membership = Membership(rootKey: rootKey, notary: .openSSL)
-    guard membership.site == identity.site, keys.identity == identity.node else {
-      throw FlotillaError(
-        .damagedSetUp, "the keys beside \(path) are not those of this node or site",
-        remedy: "Put the right folder beside it, or start over with: flotilla leave "
-          + "\(shellWord(path)) --force")
-    }
-    _ = membership.unite(statements)
-    return Roster(membership)
   }
 
   private static func open(
@@ -215,20 +195,5 @@ actor Node {
       if note(error) { return }
       warn("could not remember the peers: \(error.message)")
     }
-  }
-}
-
-/// Who a node is, as it says Hello.
-struct NodeIdentity: Sendable {
-  let site: Identity
-  let siteName: String
-  let node: Identity
-  let name: String
-
-  init(_ store: Store) {
-    self.site = store.site
-    self.siteName = store.siteName
-    self.node = store.node
-    self.name = store.nodeName
   }
 }

@@ -80,6 +80,12 @@ struct PeerRecord: Sendable {
     }
   }
 
+  /// A member of which nothing else is known.
+  init(_ node: Identity, name: String) {
+    (self.node, self.name) = (node, name)
+    (holds, clockOffset) = (Frontier(), 0)
+  }
+
   init(_ known: KnownPeer) {
     self.node = known.node
     self.name = known.name
@@ -92,6 +98,22 @@ struct PeerRecord: Sendable {
   /// What is known by its connection alone, whether that stays or not.
   mutating func noteArrival(as fresh: PeerRecord) {
     (twinAt, knock, knockedAt) = (fresh.twinAt, fresh.knock, fresh.knockedAt)
+  }
+
+  /// A session with it has begun, and is the only one.
+  mutating func beginAnew() {
+    (hasSpoken, isReceiving) = (false, false)
+    (coming, going) = (nil, nil)
+    behindSince = Uptime.now
+  }
+
+  /// A session with it has ended; `left`: another one goes on.
+  mutating func end(_ left: PeerSession?) {
+    session = left
+    isReceiving = false
+    (coming, going) = (nil, nil)
+    hasLeftWithPages = hasPages
+    seen = Uptime.wall
   }
 
   /// What it has said at the beginning of a session.
