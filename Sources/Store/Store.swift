@@ -99,9 +99,7 @@ package final class Store {
   }
   /// Tables that may be read again since a moment ago, and are being compared.
   var regained: Set<Int64> = []
-  /// Whether rows may wait to be put back, and how many have begun to.
-  var hasPutBacks = false
-  var putBacks: UInt64 = 0
+  let putBacks: PutBackTable
   /// What has changed since it was decided which rows stand.
   var parking = Parking()
   /// Rows that came in the open transaction with a content which does not give their hash.
@@ -146,7 +144,7 @@ package final class Store {
       try LostVersions(connection, origins: origins, versions: versions)
     }
     (self.undo, self.shelf) = (UndoBook(connection), Shelf(connection: connection))
-    self.conflicts = ConflictLog(connection: connection)
+    (conflicts, putBacks) = (ConflictLog(connection: connection), PutBackTable(connection))
     self.rulings = RulingTable(versions: versions, limit: pace.rulings)
     self.overruledEdits = OverruledTable(origins: origins, limit: pace.rulings)
     (self.pending, self.kinship) = try reporting { () throws(SQLiteError) in
@@ -171,9 +169,9 @@ package final class Store {
     }
     self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     guard inspects else { return }
-    hasPutBacks = try reporting { () throws(SQLiteError) in
+    try reporting { () throws(SQLiteError) in
       try rulings.trim()
-      return try Self.hasPutBacks(connection)
+      try putBacks.reload()
     }
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
@@ -185,7 +183,7 @@ package final class Store {
   package var position: Position {
     var position = Position(
       frontier: origins.frontier, digest: digests.digest, own: own, age: commits,
-      lost: lost.count, wanted: hasPutBacks ? putBacks + 1 : 0)
+      lost: lost.count, wanted: putBacks.mark)
     position.stability = stability
     position.repairs = repairs
     position.keys = tables.changedKeys
@@ -266,7 +264,7 @@ package final class Store {
       try reloadStability()
       regained = try Self.regained(meta)
       try parking.reload(meta, freed: try parkedTables())
-      hasPutBacks = try Self.hasPutBacks(connection)
+      try putBacks.reload()
     }
     try tables.reload()
     isStale = false

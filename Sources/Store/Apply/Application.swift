@@ -203,7 +203,7 @@ extension Store {
     try keep(incoming, table, key, old: old)
     if let old, !old.isDeleted { try noteReplaced(old, by: incoming, table, key) }
     if !incoming.numbering.isEmpty { try noteFormer(of: row, table, key) }
-    let isWaiting = try forgetPutBack(table, key)
+    let isWaiting = try putBacks.remove(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {
       return try shelve(row, table, key, why: .table, &application)

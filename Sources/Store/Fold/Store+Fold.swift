@@ -135,7 +135,7 @@ extension Store {
     guard let statements = table.statements else { return }
     guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt.at) }
     // Edited with the right to by now: it stands.
-    try forgetPutBack(table, key)
+    try putBacks.remove(table, key)
     let held = try versions.version(table: table.id, key: key)
     let gone = held == nil ? try lost.version(table, key) : nil
     let unsent = held == nil && gone == nil ? try lost.unsent(table, key) : nil
