@@ -89,10 +89,7 @@ package final class Store {
   package internal(set) var stability = Stability()
   /// How often a repair has changed rows, since the file was opened.
   var repairs: UInt64 = 0
-  /// Up to where deleted versions were looked for, and whether any could not go.
   var search = DeletionSearch()
-  /// Up to where rows that were deleted meanwhile were looked for.
-  var sweepCursor: VersionTable.Place?
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all {
     didSet { knownReferences = nil }
@@ -237,7 +234,7 @@ package final class Store {
       undo.forgetCount()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
-      (search, sweepCursor) = (DeletionSearch(), nil)
+      search = DeletionSearch()
       let cause = StoreError.wrapping(error)
       isStale = true
       // If the file cannot be read now, the next transaction tries again; the first error says why.
