@@ -49,8 +49,6 @@ package final class Store {
   /// What programs have written, on its way into versions.
   package let journal: JournalReader
   var recent: RecentVersions
-  /// What the open transaction has changed, for `recent`.
-  var touched: [RecentVersions.Entry] = []
   /// Snapshots that are open, and the connections on which they are read.
   let exports: OpenExports
   /// Audits and accounts that are open.
@@ -197,7 +195,7 @@ package final class Store {
   func transaction<Result>(
     isDurable: Bool = true, _ body: () throws -> Result
   ) throws(StoreError) -> Result {
-    touched = []
+    recent.begin()
     kinship.begin()
     let before = origins.frontier
     defer { shelf.end() }
@@ -221,14 +219,13 @@ package final class Store {
         look: look, limit: max(pace.changes, versionFigures.live(besides: []) ?? 0))
       try connection.run("COMMIT")
       if origins.frontier[own] != before[own] { ledger?.note(lifeMark) }
-      recent.append(touched, before: before)
+      recent.commit(before: before)
       commits += 1
       if recent.isWaiting { recent.restart(at: origins.frontier) }
-      touched = []
       return result
     } catch {
       connection.rollBack()
-      touched = []
+      recent.begin()
       parking.obstacles = [:]
       journal.forget()
       undo.forgetCount()

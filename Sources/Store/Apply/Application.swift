@@ -46,13 +46,13 @@ extension Store {
     switch meeting {
     case .same:
       // It came with an exchange that was cut, before the frontier could cover it; now it may.
-      touched.append(RecentVersions.Entry(dot: incoming.dot, table: table.id, key: key))
+      recent.touch(incoming.dot, table: table.id, key)
       if try putBack(row, table, key, &application) { return }
       return try complete(row, table, key, &application)
     case .stays:
       if let old, try wasTakenBack(old, by: application, table, key) { break }
       // Who lacks the one needs the other, which may have come long before.
-      if let old { touched.append(RecentVersions.Entry(dot: old.dot, table: table.id, key: key)) }
+      if let old { recent.touch(old.dot, table: table.id, key) }
       if let old, old.collides(with: incoming) {
         let isKept = try noteCollision(
           incoming, entry(row), under: old, table, key, at: now

@@ -289,7 +289,7 @@ extension Store {
     changed(table, key, isGone: version.isDeleted)
     changeLog.note(table, key)
     count(table, key, old: old, new: version)
-    touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
+    recent.touch(version.dot, table: table.id, key)
   }
 
   /// Moves the own frontier over the new versions, in the open transaction.
