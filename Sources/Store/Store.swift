@@ -49,8 +49,6 @@ package final class Store {
   /// What programs have written, on its way into versions.
   package let journal: JournalReader
   var recent: RecentVersions
-  /// What the open transaction has changed, for `recent`.
-  var touched: [RecentVersions.Entry] = []
   /// Snapshots that are open, and the connections on which they are read.
   let exports: OpenExports
   /// Audits and accounts that are open.
@@ -89,19 +87,14 @@ package final class Store {
   package internal(set) var stability = Stability()
   /// How often a repair has changed rows, since the file was opened.
   var repairs: UInt64 = 0
-  /// Up to where deleted versions were looked for, and whether any could not go.
   var search = DeletionSearch()
-  /// Up to where rows that were deleted meanwhile were looked for.
-  var sweepCursor: VersionTable.Place?
   /// What this replica may do; edits that it may not make are put back.
   package internal(set) var rights = Rights.all {
     didSet { knownReferences = nil }
   }
   /// Tables that may be read again since a moment ago, and are being compared.
   var regained: Set<Int64> = []
-  /// Whether rows may wait to be put back, and how many have begun to.
-  var hasPutBacks = false
-  var putBacks: UInt64 = 0
+  let putBacks: PutBackTable
   /// What has changed since it was decided which rows stand.
   var parking = Parking()
   /// Rows that came in the open transaction with a content which does not give their hash.
@@ -146,7 +139,7 @@ package final class Store {
       try LostVersions(connection, origins: origins, versions: versions)
     }
     (self.undo, self.shelf) = (UndoBook(connection), Shelf(connection: connection))
-    self.conflicts = ConflictLog(connection: connection)
+    (conflicts, putBacks) = (ConflictLog(connection: connection), PutBackTable(connection))
     self.rulings = RulingTable(versions: versions, limit: pace.rulings)
     self.overruledEdits = OverruledTable(origins: origins, limit: pace.rulings)
     (self.pending, self.kinship) = try reporting { () throws(SQLiteError) in
@@ -171,9 +164,9 @@ package final class Store {
     }
     self.regained = try reporting { () throws(SQLiteError) in try Self.regained(meta) }
     guard inspects else { return }
-    hasPutBacks = try reporting { () throws(SQLiteError) in
+    try reporting { () throws(SQLiteError) in
       try rulings.trim()
-      return try Self.hasPutBacks(connection)
+      try putBacks.reload()
     }
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
@@ -185,7 +178,7 @@ package final class Store {
   package var position: Position {
     var position = Position(
       frontier: origins.frontier, digest: digests.digest, own: own, age: commits,
-      lost: lost.count, wanted: hasPutBacks ? putBacks + 1 : 0)
+      lost: lost.count, wanted: putBacks.mark)
     position.stability = stability
     position.repairs = repairs
     position.keys = tables.changedKeys
@@ -202,7 +195,7 @@ package final class Store {
   func transaction<Result>(
     isDurable: Bool = true, _ body: () throws -> Result
   ) throws(StoreError) -> Result {
-    touched = []
+    recent.begin()
     kinship.begin()
     let before = origins.frontier
     defer { shelf.end() }
@@ -228,21 +221,20 @@ package final class Store {
       try connection.run("COMMIT")
       connection.isBound = false
       if origins.frontier[own] != before[own] { ledger?.note(lifeMark) }
-      recent.append(touched, before: before)
+      recent.commit(before: before)
       commits += 1
       if recent.isWaiting { recent.restart(at: origins.frontier) }
-      touched = []
       return result
     } catch {
       connection.isBound = false
       connection.rollBack()
-      touched = []
+      recent.begin()
       parking.obstacles = [:]
       journal.forget()
       undo.forgetCount()
       // Triggers that were made on the way are gone again: look at the schema anew.
       schemaVersion = -1
-      (search, sweepCursor) = (DeletionSearch(), nil)
+      search = DeletionSearch()
       let cause = StoreError.wrapping(error)
       isStale = true
       // If the file cannot be read now, the next transaction tries again; the first error says why.
@@ -269,7 +261,7 @@ package final class Store {
       try reloadStability()
       regained = try Self.regained(meta)
       try parking.reload(meta, freed: try parkedTables())
-      hasPutBacks = try Self.hasPutBacks(connection)
+      try putBacks.reload()
     }
     try tables.reload()
     isStale = false

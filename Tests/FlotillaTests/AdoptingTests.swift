@@ -46,7 +46,7 @@ extension NodeTests {
         let after = try await a.0.library.schema(
           comparedWith: "b", adopts: true, timeout: .seconds(20))
         #expect(after.adoption?.statements == [] && after.adoption?.differences == [])
-        #expect(await b.1.descriptions.isEmpty)
+        #expect(await b.1.questions.isEmpty)
         // The table is the site's as soon as anybody says so.
         _ = try await a.0.library.track(.named(["visit"]), rule: nil)
         #expect(

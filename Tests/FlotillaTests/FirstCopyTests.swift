@@ -78,7 +78,7 @@ extension NodeTests {
         #expect(error?.message.contains("its node makes the first copy") == true)
         let again = try await site.run(TestReplica(name: "a", path: a.path))
         _ = try await node.sync(with: try await again.address, timeout: .seconds(10))
-        #expect(try await eventually { await node.firstCopy == nil })
+        #expect(try await eventually { await node.copy.unfinished == nil })
         #expect(try b.count() == 2)
         #expect(try await eventually { try await node.isInSync })
       }
@@ -109,10 +109,10 @@ extension NodeTests {
               $0.node == "d" && $0.state == .inSync
             }
           })
-        #expect(await second.firstCopy != nil)
-        #expect(await fourth.firstCopy != nil)
+        #expect(await second.copy.unfinished != nil)
+        #expect(await fourth.copy.unfinished != nil)
         _ = try await second.sync(with: try await third.address, timeout: .seconds(10))
-        #expect(try await eventually { await second.firstCopy == nil })
+        #expect(try await eventually { await second.copy.unfinished == nil })
         #expect(try b.count() == 2)
       }
     }

@@ -36,7 +36,7 @@ extension NodeTests {
         let there = try await report(second)
         #expect(there.outcome == .reached && there.node == "a" && there.isHere)
         #expect(await second.connectedCount == 1)
-        #expect(await first.dialsBack.isEmpty)
+        #expect(await first.work.dialsBack == 0)
         // Once a minute, and the answer of the first time stands meanwhile.
         let asked = await second.peers.values.first?.knockedAt
         #expect(try await report(second).outcome == .reached)
@@ -109,7 +109,7 @@ extension NodeTests {
         }
         // Its Hello tells no port.
         #expect(answers == [.untried, .untried, .untried])
-        #expect(await node.dialsBack.isEmpty)
+        #expect(await node.work.dialsBack == 0)
         try await link.send(.program("9.9"))
         #expect(try await eventually { await node.peers.values.first?.program == "9.9" })
         let members = await node.members().members

@@ -30,7 +30,7 @@ extension NodeTests {
       let node = try await site.run(b, to: [first])
       #expect(try await eventually { try await node.isInSync })
       #expect(try a.rows("SELECT id FROM item") == ["unsent"])
-      #expect(await node.life == 1)
+      #expect(await node.life.number == 1)
       #expect(await node.lifeRemark() == nil)
     }
 

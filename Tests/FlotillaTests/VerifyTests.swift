@@ -38,7 +38,7 @@ extension NodeTests {
         #expect(report.peers.map(\.rows) == [1_800])
         #expect(report.peers.map(\.digest) == [report.digest])
         #expect(try await b.0.library.verify(with: "a").digest == report.digest)
-        #expect(await a.1.inspections.isEmpty)
+        #expect(await a.1.questions.isEmpty)
       }
     }
 
@@ -324,8 +324,8 @@ extension NodeTests {
         #expect(peer.error != nil && !peer.identical)
         let isCut = [.leaving, .rowsForSums, .otherRows].contains(lie)
         #expect(try await eventually { await node.connectedCount == (isCut ? 0 : 1) })
-        #expect(await node.inspections.isEmpty)
-        #expect(await !node.isVerifying)
+        #expect(await node.questions.isEmpty)
+        #expect(await !node.questions.isVerifying)
       }
     }
 

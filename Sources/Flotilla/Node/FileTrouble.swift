@@ -46,6 +46,8 @@ struct FileTrouble: Sendable {
   private(set) var current: Current?
   /// The disk has hardly any room. The node goes on, and fails when it has to.
   private var scarcity: Current?
+  /// Sessions that wait for the next try, and then make it.
+  private var waiters = 0
 
   /// What there is to be told: what keeps the node from its file, or will do so soon.
   var told: Current? { current ?? scarcity }
@@ -108,6 +110,14 @@ struct FileTrouble: Sendable {
     current = nil
     return "the file can be written again"
   }
+
+  /// A session begins to wait for the file, or goes on.
+  mutating func wait() { waiters += 1 }
+
+  mutating func goOn() { waiters -= 1 }
+
+  /// Whether the file is to be tried by whoever asks, for nobody else is about to.
+  func isTryDue(at now: Instant) -> Bool { current != nil && waiters == 0 && !rests(at: now) }
 
   /// True while nothing is to be tried yet.
   func rests(at now: Instant) -> Bool { current.map { now.uptime < $0.nextTry } ?? false }

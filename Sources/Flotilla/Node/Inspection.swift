@@ -14,6 +14,30 @@ struct Inspection: Sendable {
 
   /// Whether the sums are here, or nothing more comes.
   var hasAnswered: Bool { sums != nil || refusal != nil }
+
+  /// Nothing comes, for that reason.
+  mutating func refuse(_ reason: Account.Reason) {
+    refusal = reason
+    isOver = true
+  }
+
+  /// All rows have come, or could not be compared. What is over twice was over before.
+  mutating func end(_ comparison: RowComparison? = nil, failure: String? = nil) {
+    if let comparison { self.comparison = comparison }
+    if let failure { self.failure = failure }
+    isOver = true
+  }
+
+  /// Why nothing came.
+  func silence(isConnected: Bool) -> Verification {
+    if let failure { return .stopped(.failed, failure) }
+    return switch refusal {
+    case .notAllowed: .stopped(.incomparable, "it goes by other rights than this node")
+    case .failed: .stopped(.failed, "it could not read its file; see its log")
+    case nil where !isConnected: .stopped(.failed, "the connection ended before it answered")
+    case nil: .stopped(.late, "no answer in time")
+    }
+  }
 }
 
 /// What came of one comparison.

@@ -1,11 +1,6 @@
 import Replication
 import Store
 
-/// What a peer has told of its schema; nil until it has.
-struct Description: Sendable {
-  var objects: [SchemaObject]?
-}
-
 /// How the schema here differs from that of another member, and taking over what is missing.
 extension Node {
   /// Shows it; with `adopts` adds what can be added.
@@ -58,17 +53,16 @@ extension Node {
         .timedOut, "\(member.name) is not in reach",
         remedy: "Start its node, or name another member: flotilla peers \(shellWord(path))")
     }
-    guard descriptions[session.id] == nil else {
+    guard questions.askForSchema(session.id) else {
       throw FlotillaError(
         .timedOut, "the schema of \(member.name) is being asked for already",
         remedy: "Try again in a moment.")
     }
-    descriptions[session.id] = Description()
     await session.feed(.describe)
     _ = await until(deadline) {
-      sessions[session.id] == nil || descriptions[session.id]?.objects != nil
+      sessions[session.id] == nil || questions.hasSchema(session.id)
     }
-    guard let objects = descriptions.removeValue(forKey: session.id)?.objects else {
+    guard let objects = questions.takeSchema(session.id) else {
       throw FlotillaError(
         .peer, "\(member.name) has not told its schema",
         remedy: "See that both machines have this version of Flotilla, and try again.")
@@ -83,20 +77,6 @@ extension Node {
     } catch {
       warn("could not tell a member the schema: \(error.message)")
       await session.feed(.close(Bye(.storage, error.message)))
-    }
-  }
-}
-
-extension SchemaReport.Adoption {
-  fileprivate init(_ adoption: SchemaAdoption, of node: String, isMade: Bool) {
-    self.node = node
-    self.is_made = isMade
-    statements = adoption.steps.map {
-      Statement(kind: $0.kind.rawValue, name: $0.name, table: $0.table, sql: $0.sql)
-    }
-    differences = adoption.differences.map {
-      Difference(
-        kind: $0.kind.rawValue, name: $0.name, table: $0.table, what: $0.what, remedy: $0.remedy)
     }
   }
 }

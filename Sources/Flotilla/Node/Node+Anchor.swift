@@ -9,7 +9,7 @@ extension Node {
     // An earlier appointment that is heard of late leaves the term as it is. But it tells whom to
     // wait for, or that this node was meant once and has to say that it stands down.
     guard let heard = Appointments.governance(of: roll.appointments, for: identity.node),
-      heard != heardGovernance, clock.now.site != nil
+      heard != contact.appointment, clock.now.site != nil
     else {
       await stopAwaiting()
       return await followSessions()
@@ -19,7 +19,7 @@ extension Node {
       let (before, result, position) = try await store.patiently { (store) throws(StoreError) in
         (store.currentOffice.term, try store.govern(governance, at: self.clock.now), store.position)
       }
-      heardGovernance = heard
+      contact.note(heard)
       await folded(result, position)
       if before != governance.term { log(appointmentText(governance)) }
       if result.hasMore, !isStopping { try await foldAll() }
@@ -49,12 +49,12 @@ extension Node {
   /// After a life has begun: no peer can tell of an office that the file has forgotten, for here is
   /// all that the peer holds, or the node appoints itself now.
   func becomeSure() async {
-    guard !isSure, clock.now.site != nil else { return }
+    guard !life.isSure, clock.now.site != nil else { return }
     do {
       let (result, position) = try await store.patiently { (store) throws(StoreError) in
         (try store.becomeSure(at: self.clock.now), store.position)
       }
-      isSure = true
+      life.becomeSure()
       guard let result else { return }
       await folded(result, position)
       if result.hasMore, !isStopping { try await foldAll() }

@@ -33,7 +33,7 @@ extension Node {
       }
     }
     let failing = wanted.filter(lacking.contains).compactMap { node in
-      peers[node].flatMap { failure(of: $0) }
+      peers[node].flatMap { $0.failure(path) }
     }
     if let first = failing.first { report.remark = "\(first.error) (\(first.remedy))" }
     if let standing, !report.missing.isEmpty { report.remark = standing.remark }

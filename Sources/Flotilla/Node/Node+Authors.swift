@@ -54,12 +54,14 @@ extension Node {
 
   /// Sees to it that what others hold of what was written here is kept, once a second at most.
   func noteDelivery() {
-    guard deliveryTimer == nil, !isStopping, deliveredSeq > savedDelivery else { return }
-    deliveryTimer = Task {
-      try? await Task.sleep(for: .seconds(1))
-      deliveryTimer = nil
-      if !isStopping { await saveDelivery() }
-    }
+    guard !work.isUnderWay(.delivery), !isStopping, deliveredSeq > savedDelivery else { return }
+    work.begin(
+      .delivery,
+      Task {
+        try? await Task.sleep(for: .seconds(1))
+        work.end(.delivery)
+        if !isStopping { await saveDelivery() }
+      })
   }
 
   func saveDelivery() async {

@@ -19,10 +19,10 @@ extension Node {
       let page = try await changes(after: cursor, wanted)
       let isNews = cursor == nil || page.isAnew || !page.changes.isEmpty
       cursor = page.cursor
-      if isNews || !page.hasMore && Uptime.now >= deadline { return report(page) }
+      if isNews || !page.hasMore && Uptime.now >= deadline { return OpenReplica.Changes(page) }
       if page.hasMore { continue }
       guard await until(deadline, { position.age != age || isStopping }), !isStopping else {
-        return report(page)
+        return OpenReplica.Changes(page)
       }
     }
   }
@@ -61,21 +61,5 @@ extension Node {
         .table, "\(unknown) is not replicated here",
         remedy: "See: flotilla status \(shellWord(path))")
     }
-  }
-
-  private func report(_ page: ChangePage) -> OpenReplica.Changes {
-    OpenReplica.Changes(
-      changes: page.changes.map { change in
-        OpenReplica.Change(
-          cursor: change.cursor.description, table: change.table,
-          key: change.key.mapValues(SQLValue.init),
-          deleted: change.row == nil && !change.isTooLarge,
-          row: change.row.map { Replica.row($0) }, author: change.author,
-          stamp: change.stamp.flatMap {
-            $0 <= Stamp.zero.successor ? nil : Self.fineText($0.millisecondsSince1970)
-          },
-          certified: change.isCertified)
-      },
-      cursor: page.cursor.description, reset: page.isAnew, more: page.hasMore)
   }
 }

@@ -3,9 +3,6 @@ import Store
 
 /// The time of the site: taken over from peers, founded, kept, and what waits for it.
 extension Node {
-  /// It is kept at least this often, in ms.
-  private static let clockSaving: Int64 = 60_000
-
   /// Feeds the clock, and does what it says.
   func time(_ input: SiteClock.Input) async {
     let before = clock.now
@@ -96,7 +93,7 @@ extension Node {
       try await store.run { (store) throws(StoreError) in
         try store.journal.settleIfEmpty(at: self.clock.now)
       }
-      guard Uptime.now - lastClockSave >= Self.clockSaving else { return }
+      guard times.isClockDue(at: Uptime.now) else { return }
       await saveClock()
       while clock.now.site == nil, !isStopping,
         try await store.patiently({ (store) throws(StoreError) in try store.compactJournal() })
@@ -109,7 +106,7 @@ extension Node {
   }
 
   func saveClock() async {
-    lastClockSave = Uptime.now
+    times.saveClock(at: Uptime.now)
     guard trouble.current == nil else { return }
     let bytes = clock.bytes
     do {

@@ -9,17 +9,10 @@ extension Node {
   func clockState(waiting: Int) async throws(FlotillaError) -> ClockState {
     let now = clock.now
     let machine = clock.state
-    var state = ClockState()
-    state.site_time = now.site.map(Self.text)
-    state.clock_offset_ms = now.site.map { Int(clamping: now.wall - $0) }
-    state.founding = machine.founding.map { String($0.id, radix: 16) }
-    state.source = machine.founding.map { $0.source.name }
-    state.good = machine.isGood
-    state.waiting = now.site == nil ? waiting : 0
-    state.future = try await reporting(path) { () async throws(StoreError) in
+    let future = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in try store.futureCount(at: now) }
     }
-    return state
+    return ClockState(machine, at: now, waiting: waiting, future: future)
   }
 
   /// The time of a site begins with 2020, and a step far ahead ages everything: records of
@@ -94,35 +87,6 @@ extension Node {
       await folded(result, position)
       count += repaired
       guard repaired > 0 else { return count }
-    }
-  }
-
-  /// That edits wait for the time of the site, and what ends that.
-  func remark(onTime waiting: Int) -> String? {
-    guard clock.now.site == nil else { return nil }
-    let edits = waiting == 1 ? "1 edit waits" : "\(waiting) edits wait"
-    return (waiting == 0 ? "what is written here waits" : edits)
-      + ": this machine was started anew, and the time of the site is not known here yet; it comes "
-      + "from the first node in reach. If none will come: flotilla clock \(shellWord(path)) "
-      + "--set TIME"
-  }
-
-  /// That rows have stamps from the future.
-  func remark(onFuture count: Int) -> String? {
-    guard count > 0 else { return nil }
-    let rows = count == 1 ? "1 row has a stamp" : "\(count) rows have stamps"
-    return "\(rows) from the future: edits made elsewhere without knowing of it lose; repair it "
-      + "with: flotilla clock \(shellWord(path)) --repair"
-  }
-}
-
-extension Founding.Source {
-  /// As reports have it.
-  var name: String {
-    switch self {
-    case .person: "person"
-    case .clock: "clock"
-    case .memory: "memory"
     }
   }
 }

@@ -4,13 +4,10 @@ import Store
 /// Letting go of deleted versions that everybody has, and coming back after others have
 /// (docs/collection.md).
 extension Node {
-  /// So long nobody who could help must have been there before this node goes on without.
-  private static let helplessPause: Int64 = 60_000
-
   /// Whether nobody waits for a member: it has shown no life since somebody said so.
   func isForgotten(_ entry: Roll.Entry) -> Bool {
     entry.isForgotten(
-      knowing: entry.node == identity.node ? [life] : authors[entry.node] ?? [])
+      knowing: entry.node == identity.node ? [life.number] : authors[entry.node] ?? [])
   }
 
   func isForgotten(_ node: Identity) -> Bool {
@@ -29,7 +26,7 @@ extension Node {
 
   /// The site was told not to wait for this node, and here it is: it goes on as a new one.
   func comeBack() async {
-    guard mode != .offline, !isBeginningLife, let entry = ownEntry, entry.isMember,
+    guard mode != .offline, !life.isBeginning, let entry = ownEntry, entry.isMember,
       isForgotten(entry)
     else { return }
     await beginLife(.forgotten)
@@ -53,7 +50,7 @@ extension Node {
   /// A peer has forgotten what was deleted while this node was away.
   func fallBehind(_ standing: CutStanding, as session: PeerSession) async {
     // Another peer may have said so a moment ago.
-    guard position.stability.mustRenew(for: standing), !isBeginningLife else { return }
+    guard position.stability.mustRenew(for: standing), !life.isBeginning else { return }
     let mark = standing.cleared
     do {
       // Who is not waited for, or has not come so far, signs for nothing.
@@ -62,7 +59,7 @@ extension Node {
       let teller = peer(of: session)?.node
       // Before its first copy is complete a node has nothing to lose.
       let isSaid = position.stability.isShown(mark, by: others, besides: teller)
-      let isShown = isSaid && firstCopy != nil
+      let isShown = isSaid && copy.unfinished != nil
       let isNew = try await store.patiently { (store) throws(StoreError) in
         guard isShown, try store.isNew() else { return false }
         try store.renewAsNew(to: mark)
@@ -73,13 +70,13 @@ extension Node {
       warn("could not begin to fetch everything: \(error.message)")
       return await session.feed(.close(Bye(.storage, error.message)))
     }
-    guard !isBeginningLife, position.stability.mustRenew(for: standing) else { return }
+    guard !life.isBeginning, position.stability.mustRenew(for: standing) else { return }
     guard let cut = position.stability.renewal(for: mark, held: alwaysWaitedFor) else {
       return disbelieve(session)
     }
     update(session) { $0.isDisbelieved = false }
     let name = peer(of: session)?.name ?? "a peer"
-    guard let sender = peer(of: session)?.node, livesByWord.mayBegin(by: sender, at: clock.now)
+    guard let sender = peer(of: session)?.node, life.mayBegin(by: sender, at: clock.now)
     else {
       let text = "\(name) claims again and again that this node was away for too long"
       return await session.feed(.close(Bye(.badMessage, text)))
@@ -96,20 +93,10 @@ extension Node {
   }
 
   private func disbeliefRemark(of name: String) -> String {
-    let claim = "\(name) says that deleted rows went while this node was away"
     let stability = position.stability
-    guard stability.mayHaveMissed else {
-      return "\(claim), and nothing shows that it was: no rows go to and fro. If it lies, on an "
-        + "admin: flotilla revoke \(shellWord(path)) \(shellWord(name)). If it is right, stop this "
-        + "node, on an admin: flotilla forget \(shellWord(path)) \(shellWord(identity.name)), and "
-        + "start it again"
-    }
     let silent = alwaysWaitedFor.filter { stability.agreed(by: [$0]) == nil }
-    guard !silent.isEmpty else { return "\(claim), and the others have not signed for that yet" }
-    let names = silent.map { roster.roll.entries[$0]?.name ?? "\($0)" }.sorted()
-    return "\(claim), and there is no signature for that of \(names.joined(separator: ", ")): no "
-      + "rows go to and fro. It comes with them; if they will not come back, on an admin: flotilla "
-      + "forget \(shellWord(path)) NODE for each"
+      .map { roster.roll.entries[$0]?.name ?? "\($0)" }
+    return remarks.disbelief(of: name, silent: stability.mayHaveMissed ? silent : nil)
   }
 
   /// Who was not believed may have been right: what others have signed came since.
@@ -145,20 +132,22 @@ extension Node {
 
   /// Now and then: acknowledges what is held, and lets go of what everybody has seen deleted.
   func collectDeletions() async {
-    guard mode == .lasting, collecting == nil, clock.now.site != nil, trouble.current == nil,
-      !isStopping
+    guard mode == .lasting, !work.isUnderWay(.collecting), clock.now.site != nil,
+      trouble.current == nil, !isStopping
     else { return }
     await askAgain()
-    guard firstCopy == nil, collecting == nil else { return }
+    guard copy.unfinished == nil, !work.isUnderWay(.collecting) else { return }
     await goOnAlone()
-    collecting = Task {
-      do throws(StoreError) {
-        try await self.tend()
-      } catch {
-        if !self.note(error) { self.warn("could not let go of deleted rows: \(error.message)") }
-      }
-      self.collecting = nil
-    }
+    work.begin(
+      .collecting,
+      Task {
+        do throws(StoreError) {
+          try await self.tend()
+        } catch {
+          if !self.note(error) { self.warn("could not let go of deleted rows: \(error.message)") }
+        }
+        self.work.end(.collecting)
+      })
   }
 
   private func tend() async throws(StoreError) {
@@ -192,13 +181,10 @@ extension Node {
     let standings = others.compactMap { node in
       peers[node].flatMap { $0.session == nil ? nil : $0.standing }
     }
-    guard position.stability.standing.isBehind, standings.count == others.count,
-      !position.stability.isHelped(by: standings)
-    else { return helplessSince = nil }
-    let since = helplessSince ?? Uptime.now
-    helplessSince = since
-    guard Uptime.now - since >= Self.helplessPause else { return }
-    helplessSince = nil
+    let isHelpless =
+      position.stability.standing.isBehind && standings.count == others.count
+      && !position.stability.isHelped(by: standings)
+    guard times.isHelpless(isHelpless, at: Uptime.now) else { return }
     do {
       let (result, position) = try await store.patiently { (store) throws(StoreError) in
         (try store.giveUpRenewal(at: self.clock.now), store.position)

@@ -20,7 +20,7 @@ extension Node {
   }
 
   func makePageServer() -> PageServer {
-    PageServer(store, sidecar, log: log) { [weak self] fold, position in
+    PageServer(store, sidecar, log: { [log] in log($0) }) { [weak self] fold, position in
       await self?.folded(fold, position)
     }
   }

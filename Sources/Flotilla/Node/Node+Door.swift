@@ -6,7 +6,7 @@ import Store
 extension Node {
   /// Takes a new stream; `dialled` is the address if this side dialled.
   func begin(_ channel: any ByteChannel, dialled: String?) async {
-    guard !isStopping, isRunNoted else {
+    guard !isStopping, life.isRunNoted else {
       channel.close()
       guard let dialled, !isStopping else { return }
       return await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
@@ -71,10 +71,12 @@ extension Node {
       id: id, link: link, dialled: dialled, store: store, owner: self,
       configuration: configuration(link, hello))
     sessions[id] = session
-    sessionTasks[id] = Task {
-      await session.run()
-      self.sessionTasks[id] = nil
-    }
+    work.begin(
+      .session(id),
+      Task {
+        await session.run()
+        self.work.end(.session(id))
+      })
   }
 
   /// A peer may tell only after the handshake that it does not let us in.
@@ -89,7 +91,7 @@ extension Node {
     configuration.notary = .openSSL
     configuration.ownRights = rights
     configuration.clock = clock.standing
-    configuration.runs = runLog
+    configuration.runs = life.runs
     configuration.surety = roster.surety
     configuration.program = ProgramVersion.current
     if case .member(let node) = shown {
@@ -127,6 +129,6 @@ extension Node {
     return Hello(
       version: Session.versions.upperBound, purpose: .member, site: identity.site,
       node: identity.node, name: identity.name, run: run, clock: Uptime.wall,
-      port: port, schema: schema, statements: roster.hash, life: life)
+      port: port, schema: schema, statements: roster.hash, life: life.number)
   }
 }

@@ -29,7 +29,7 @@ extension Node {
 
   /// Waits until the first copy is complete, if it is not, and notes that in the file.
   func awaitFirstCopy() async {
-    guard let copy = firstCopy else { return }
+    guard let copy = copy.unfinished else { return }
     let day: Int64 = 86_400_000
     while !(await until(Uptime.now + day) { isComplete(copy) || hasGoal(copy) }) {
       guard !isStopping, !Task.isCancelled else { return }
@@ -41,13 +41,13 @@ extension Node {
     }
     do {
       try await store.run { (store) throws(StoreError) in try store.endFirstCopy() }
-      firstCopy = nil
+      self.copy.end()
       // A kill may have left it.
       PairingNote.forget(sidecar)
       await followNumber()
       log("the first copy is complete")
     } catch {
-      mergeFailure = FlotillaError(error, path: path)
+      self.copy.fail(FlotillaError(error, path: path))
       warn("could not note that the first copy is complete: \(error.message)")
     }
   }
@@ -72,16 +72,12 @@ extension Node {
     var lastSeen: (UInt64, Int) = (0, 0)
     while true {
       let bytes = receivedBytes
-      if receivedRows != lastSeen.0 || bytes != lastSeen.1 {
-        lastSeen = (receivedRows, bytes)
-        let total = Int(clamping: hasPages ? expectedRows : max(copy.rows, expectedRows))
-        let rows = Int(clamping: receivedRows)
-        progress(
-          hasPages
-            ? .catchingUp(rows: rows, of: total, bytes: bytes)
-            : .copying(rows: rows, of: total, bytes: bytes))
+      let rows = self.copy.rows
+      if rows != lastSeen.0 || bytes != lastSeen.1 {
+        lastSeen = (rows, bytes)
+        progress(self.copy.progress(of: copy, hasPages: hasPages, bytes: bytes))
       }
-      if firstCopy == nil {
+      if self.copy.unfinished == nil {
         await settle()
         let (rows, replaced) = try await reporting(path) { () async throws(StoreError) in
           try await store.run { (store) throws(StoreError) in
@@ -90,26 +86,22 @@ extension Node {
         }
         return Copied(rows: rows, bytes: receivedBytes, replaced: replaced)
       }
-      if let failure = mergeFailure {
+      if let failure = self.copy.failure {
         throw FlotillaError(
           failure.code, "the first copy stopped: \(failure.message)",
-          remedy: "Put that right; this node is a member now and \(Self.continuation(path))")
+          remedy: "Put that right; this node is a member now and "
+            + StatusRemarks.continuation(path))
       }
-      guard !watch.isStalled(rows: receivedRows, bytes: bytes, at: Uptime.now) else {
+      guard !watch.isStalled(rows: rows, bytes: bytes, at: Uptime.now) else {
         let isAlone = peers.values.allSatisfy { $0.session == nil }
         throw FlotillaError(
           .peer,
-          "the first copy from \(copy.name) stopped after \(receivedRows) rows"
+          "the first copy from \(copy.name) stopped after \(rows) rows"
             + (isAlone ? ": \(copy.name) is not in reach" : ""),
-          remedy: "This node is a member now and \(Self.continuation(path))")
+          remedy: "This node is a member now and \(StatusRemarks.continuation(path))")
       }
       try? await Task.sleep(for: .milliseconds(20))
     }
-  }
-
-  static func continuation(_ path: String) -> String {
-    "goes on where it stopped with: flotilla run \(shellWord(path)) --background, or "
-      + "flotilla join \(shellWord(path)) CODE"
   }
 
   private var receivedBytes: Int {
@@ -118,22 +110,11 @@ extension Node {
 
   /// How far the first copy is, for `status`.
   func firstCopyReport() async throws(FlotillaError) -> StatusReport.FirstCopy? {
-    guard let copy = firstCopy else { return nil }
+    guard let copy = copy.unfinished else { return nil }
     let rows = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in try store.liveRowCount() }
     }
     return StatusReport.FirstCopy(
       from: copy.name, rows: rows, of: max(rows, Int(clamping: copy.rows)))
-  }
-
-  /// What a person should know and do about it.
-  func remark(on copy: StatusReport.FirstCopy) -> String {
-    if mode == .lasting {
-      return peers.values.contains { $0.session != nil }
-        ? "the first copy from \(copy.from) is under way"
-        : "the first copy from \(copy.from) is not complete; it goes on when \(copy.from) is in "
-          + "reach"
-    }
-    return "the first copy from \(copy.from) is not complete; it \(Self.continuation(path))"
   }
 }

@@ -10,7 +10,7 @@ extension Node {
   func startWatching() {
     do {
       let watch = try FolderWatch(path: sidecar.database)
-      loops.append(
+      work.loop(
         Task {
           await withTaskCancellationHandler {
             for await _ in watch.changes {
@@ -24,13 +24,13 @@ extension Node {
     } catch {
       warn("cannot watch the folder (\(error)); looking every \(Self.slowPoll / 1_000) s instead")
     }
-    loops.append(
+    work.loop(
       Task {
         while (try? await Task.sleep(for: .milliseconds(Self.slowPoll))) != nil {
           await self.patrol()
         }
       })
-    loops.append(Task { await self.store.keepLogShort(self.log) })
+    work.loop(Task { await self.store.keepLogShort { self.log($0) } })
   }
 
   /// Carries out what the notice decides, until there is nothing but to wait.
@@ -41,11 +41,13 @@ extension Node {
       case .look: next = notice.receive(await look(), at: Uptime.now)
       case .fold(let version): next = notice.receive(await fold(version), at: Uptime.now)
       case .wait(let microseconds, let sign):
-        noticeTimer?.cancel()
-        noticeTimer = Task {
-          guard (try? await Task.sleep(for: .microseconds(microseconds))) != nil else { return }
-          await self.notice(.waited(sign: sign))
-        }
+        work.cancel(.nextLook)
+        work.begin(
+          .nextLook,
+          Task {
+            guard (try? await Task.sleep(for: .microseconds(microseconds))) != nil else { return }
+            await self.notice(.waited(sign: sign))
+          })
         return
       }
     }
@@ -119,7 +121,7 @@ extension Node {
     }
     await askForRows()
     // What was merged may be the last that was missing to be in touch with the anchor.
-    if onlineSession == 0, anchor != nil, !isAnchor { await followSessions() }
+    if !contact.isOnline, anchor != nil, !isAnchor { await followSessions() }
   }
 
   /// Rows came that cannot stand in their tables: that is counted, not said each time.
@@ -132,26 +134,28 @@ extension Node {
     tellShelved(outcome.shelved, from: sender)
     await tell(outcome.unmatched, from: sender)
     await folded(outcome.fold, position)
-    guard outcome.fold.hasMore, folding == nil else { return }
+    guard outcome.fold.hasMore, !work.isUnderWay(.folding) else { return }
     // Beside the session: it must go on reading, else the link is taken for dead.
-    folding = Task {
-      do throws(StoreError) {
-        try await self.foldAll()
-      } catch {
-        // The next look tries again.
-        if !self.note(error) {
-          self.warn("could not take in what was written: \(error.message)")
+    work.begin(
+      .folding,
+      Task {
+        do throws(StoreError) {
+          try await self.foldAll()
+        } catch {
+          // The next look tries again.
+          if !self.note(error) {
+            self.warn("could not take in what was written: \(error.message)")
+          }
         }
-      }
-      self.folding = nil
-    }
+        self.work.end(.folding)
+      })
   }
 
   /// `isTold`: the end of the session tells it.
   func couldNotMerge(_ error: StoreError, from peer: String, isTold: Bool = false) {
     let failure = FlotillaError(error, path: path)
     // What a peer sends wrongly says nothing about this file.
-    if error.code != .wire, error.code != .behind { mergeFailure = failure }
+    if error.code != .wire, error.code != .behind { copy.fail(failure) }
     guard !isTold else { return }
     warn("could not merge rows from \(peer): \(failure.message)", about: peer)
   }
@@ -170,8 +174,7 @@ extension Node {
 
   /// Once an hour: what is kept of conflicts, rulings and verdicts stays within its bounds.
   private func trimLogs() async {
-    guard Uptime.now - lastTrim > 3_600_000 else { return }
-    lastTrim = Uptime.now
+    guard times.takeTrim(at: Uptime.now) else { return }
     do {
       try await store.patiently { (store) throws(StoreError) in
         try store.trimConflicts(at: self.clock.now)
@@ -187,9 +190,7 @@ extension Node {
   /// Every few seconds: the file is where it was, in WAL mode, and nothing was overlooked.
   private func patrol() async {
     guard !isStopping else { return }
-    let gap = Uptime.now - Uptime.awake
-    if gap - lastAwakeGap > 1_000 { await wake(after: (gap - lastAwakeGap) / 1_000) }
-    lastAwakeGap = gap
+    if let slept = times.slept(Uptime.now - Uptime.awake) { await wake(after: slept / 1_000) }
     guard FileIdentity(path: sidecar.database) == fileIdentity else {
       let failure = FlotillaError(
         .notADatabase, "\(path) was moved, removed or replaced while its node ran",

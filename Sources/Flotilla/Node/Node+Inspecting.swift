@@ -5,23 +5,18 @@ import Store
 extension Node {
   /// A session brings what its peer has told of its rows.
   func inspected(_ session: PeerSession, _ content: Account.Content) async {
-    guard let inspection = inspections[session.id] else { return }
     switch content {
-    case .sums(let sums): inspections[session.id]?.sums = sums
-    case .nothing(let reason):
-      inspections[session.id]?.refusal = reason
-      inspections[session.id]?.isOver = true
+    case .sums(let sums): questions[session.id]?.sums = sums
+    case .nothing(let reason): questions[session.id]?.refuse(reason)
     case .rows(let rows, let isLast):
-      guard let walk = inspection.walk else { return }
+      guard let walk = questions[session.id]?.walk else { return }
       do {
         let comparison = try await store.join(walk, rows, isLast: isLast, told)
         guard isLast else { return await store.restWalk(walk) }
-        inspections[session.id]?.comparison = comparison
+        questions[session.id]?.end(comparison)
       } catch {
-        inspections[session.id]?.failure = FlotillaError(error, path: path).message
+        questions[session.id]?.end(failure: FlotillaError(error, path: path).message)
       }
-      // What is over twice was over before.
-      inspections[session.id]?.isOver = true
     }
   }
 
@@ -31,9 +26,9 @@ extension Node {
       return .stopped(.away, "not in reach")
     }
     if let reason = incomparable(with: peer) { return .stopped(.incomparable, reason) }
-    inspections[session.id] = Inspection()
+    questions.beginInspection(session.id)
     let verification = await compare(session, audit, deadline: deadline)
-    let walk = inspections.removeValue(forKey: session.id)?.walk
+    let walk = questions.endInspection(session.id)?.walk
     await session.feed(.stopInspecting)
     if let walk { await store.closeWalk(walk) }
     return verification
@@ -44,16 +39,16 @@ extension Node {
   ) async -> Verification {
     await session.feed(.inspect([]))
     _ = await until(deadline) {
-      sessions[session.id] == nil || inspections[session.id]?.hasAnswered != false
+      sessions[session.id] == nil || questions[session.id]?.hasAnswered != false
     }
-    guard let sums = inspections[session.id]?.sums else { return silence(of: session) }
+    guard let sums = questions[session.id]?.sums else { return silence(of: session) }
     let buckets = audit.digest.differing(from: sums.digest)
     guard !buckets.isEmpty else {
       return audit.shown == sums.shown ? .equal(sums) : .shownOtherwise(sums, apart: audit.apart)
     }
     do {
       let walk = try await store.openWalk(buckets, strays: audit.strays, told)
-      inspections[session.id]?.walk = walk
+      questions[session.id]?.walk = walk
       let (here, there) = (audit.frontier, sums.frontier)
       try await store.run { (store) throws(StoreError) in
         try store.verification.join(walk, here: here, there: there)
@@ -63,9 +58,9 @@ extension Node {
     }
     await session.feed(.inspect(buckets))
     _ = await until(deadline) {
-      sessions[session.id] == nil || inspections[session.id]?.isOver != false
+      sessions[session.id] == nil || questions[session.id]?.isOver != false
     }
-    guard let comparison = inspections[session.id]?.comparison else {
+    guard let comparison = questions[session.id]?.comparison else {
       return silence(of: session)
     }
     guard comparison.explains else {
@@ -74,16 +69,8 @@ extension Node {
     return .compared(sums, comparison, buckets: buckets)
   }
 
-  /// Why nothing came.
   private func silence(of session: PeerSession) -> Verification {
-    if let failure = inspections[session.id]?.failure { return .stopped(.failed, failure) }
-    return switch inspections[session.id]?.refusal {
-    case .notAllowed: .stopped(.incomparable, "it goes by other rights than this node")
-    case .failed: .stopped(.failed, "it could not read its file; see its log")
-    case nil where sessions[session.id] == nil:
-      .stopped(.failed, "the connection ended before it answered")
-    case nil: .stopped(.late, "no answer in time")
-    }
+    (questions[session.id] ?? Inspection()).silence(isConnected: sessions[session.id] != nil)
   }
 
   /// Why a peer shows no sums of its rows, or is shown none: they would tell of rows that somebody

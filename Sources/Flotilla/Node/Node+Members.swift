@@ -116,10 +116,7 @@ extension Node {
       switch entry.ending {
       case nil:
         if peers[entry.node] == nil {
-          peers[entry.node] = PeerRecord(
-            KnownPeer(
-              node: entry.node, name: entry.name, address: nil, seen: nil, clockOffset: 0,
-              frontier: Frontier()))
+          peers[entry.node] = PeerRecord(entry.node, name: entry.name)
         }
         if !entry.name.isEmpty { peers[entry.node]?.name = entry.name }
       case .revoked: await shutOut(entry, "\(entry.name) was revoked")
@@ -154,8 +151,8 @@ extension Node {
       await session.feed(.close(Bye(.revoked, "your admission does not count")))
     }
     // A newcomer may know its inviter before it knows who that is.
-    for node in Array(peers.keys) where roll.entries[node] == nil && node != firstCopy?.inviter {
-      await forget(node)
+    for node in Array(peers.keys) where roll.entries[node] == nil {
+      if node != copy.unfinished?.inviter { await forget(node) }
     }
   }
 
@@ -242,7 +239,7 @@ extension Node {
     let roll = roster.roll
     let everybody = roll.everybody.sorted { ($0.since, $0.node) < ($1.since, $1.node) }
     let tables = Array(Set(everybody.flatMap(\.tables.keys)))
-    let names = Dictionary(uniqueKeysWithValues: zip(tables, await namesHere(tables)))
+    let names = Dictionary(uniqueKeysWithValues: zip(tables, await store.namesHere(tables)))
     return MembersReport(
       site: identity.siteName, node: identity.name,
       members: everybody.map { entry in

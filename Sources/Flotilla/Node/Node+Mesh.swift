@@ -31,33 +31,37 @@ extension Node {
 
   private func dial(_ address: String) {
     guard !isStopping else { return }
-    dials[address] = Task {
-      defer { dials[address] = nil }
-      do {
-        let endpoint = try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
-        let channel = try await SocketChannel.connect(to: endpoint, timeout: .seconds(2))
-        await begin(channel, dialled: address)
-      } catch {
-        // Nobody listens there: who named the address need not wait.
-        if (error as? NetworkError)?.code == .refused {
-          connectionEnds.refuse(address)
-          changed()
+    work.begin(
+      .dial(address),
+      Task {
+        defer { work.end(.dial(address)) }
+        do {
+          let endpoint = try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
+          let channel = try await SocketChannel.connect(to: endpoint, timeout: .seconds(2))
+          await begin(channel, dialled: address)
+        } catch {
+          // Nobody listens there: who named the address need not wait.
+          if (error as? NetworkError)?.code == .refused {
+            connectionEnds.refuse(address)
+            changed()
+          }
+          noteOutOfReach(address)
+          await perform(mesh.receive(.dialFailed(address: address), at: .now))
         }
-        noteOutOfReach(address)
-        await perform(mesh.receive(.dialFailed(address: address), at: .now))
-      }
-    }
+      })
   }
 
   /// Sees to it that the mesh gets its tick in time.
   private func scheduleMesh() {
-    meshTimer?.cancel()
+    work.cancel(.meshTick)
     guard !isStopping, let deadline = mesh.deadline else { return }
-    meshTimer = Task {
-      let pause = max(10, deadline - Uptime.now)
-      guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
-      await self.perform(self.mesh.receive(.tick, at: .now))
-    }
+    work.begin(
+      .meshTick,
+      Task {
+        let pause = max(10, deadline - Uptime.now)
+        guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
+        await self.perform(self.mesh.receive(.tick, at: .now))
+      })
   }
 
   /// Starts from what is known: remembered members and the operator's addresses.
@@ -71,26 +75,19 @@ extension Node {
 
   func startDiscovery() {
     guard options.discovery else { return }
-    let discovery = Discovery(serviceType: "_flotilla._tcp")
-    self.discovery = discovery
-    loops.append(
+    let events = announcement.start()
+    work.loop(
       Task {
-        for await event in discovery.events { await self.hear(event) }
+        for await event in events { await self.hear(event) }
       })
   }
 
   /// Announces this node; while an invitation is open also its hint, so that a joiner finds us.
   func advertise() async {
-    guard let discovery, let port = listener?.port else { return }
-    var text = ["v": "1", "s": SiteHint.of(roster.membership.rootKey, service: serviceName)]
+    guard options.discovery, let port = listener?.port else { return }
     let come = Set(peers.values.filter { !$0.holds.isEmpty }.map(\.node.description))
-    let hints = admissions.hints(besides: come, at: .now)
-    if let hint = hints.first { text["j"] = hint }
-    if hints.count > 1 { text["k"] = hints.dropFirst().prefix(8).joined(separator: ",") }
-    guard text != advertised else { return }
-    advertised = text
     do {
-      try discovery.advertise(name: serviceName, port: port, txt: text)
+      try announcement.show(port: port, hints: admissions.hints(besides: come, at: .now))
     } catch {
       warn("cannot announce this node: \(error)")
     }
@@ -99,10 +96,7 @@ extension Node {
   private func hear(_ event: DiscoveryEvent) async {
     switch event {
     case .found(let service):
-      // Another site's node shows another hint; identity comes from the Hello all the same.
-      guard service.name != serviceName,
-        service.txt["s"] == SiteHint.of(roster.membership.rootKey, service: service.name)
-      else { return }
+      guard announcement.isOfSite(service) else { return }
       let input = Mesh.Input.discovered(
         service: service.name, address: service.endpoint.description)
       await perform(mesh.receive(input, at: .now))
@@ -171,13 +165,5 @@ extension Node {
       await session.feed(.tell(credentials))
       await session.feed(.introduce(others))
     }
-  }
-}
-
-/// What a service on the air shows of its site: only who has the site's public key can tell, and
-/// that is told to members alone.
-enum SiteHint {
-  static func of(_ rootKey: [UInt8], service: String) -> String {
-    InvitationBook.digits(Array(Hashing.hmac(key: rootKey, Array(service.utf8)).prefix(4)))
   }
 }

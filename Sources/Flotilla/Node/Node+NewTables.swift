@@ -6,7 +6,7 @@ import Store
 extension Node {
   /// Where the site takes in new tables by itself, this node sees to those of its file.
   func startTakingIn() {
-    loops.append(
+    work.loop(
       Task {
         var watch = NewTables()
         var seen: Int64?
@@ -18,7 +18,7 @@ extension Node {
 
   /// One look; `seen` is the version of the schema in which nothing was new.
   private func takeIn(_ watch: inout NewTables, _ seen: inout Int64?) async {
-    guard !isStopping, firstCopy == nil, trouble.current == nil, rights.isWhole,
+    guard !isStopping, copy.unfinished == nil, trouble.current == nil, rights.isWhole,
       ownEntry?.isMember == true
     else { return }
     do {
@@ -53,61 +53,5 @@ extension Node {
         try TableChoice(store: store, clock: self.clock).list()
       }
     }
-  }
-
-  /// A table that is here, and that the site has not taken in.
-  func remark(on table: UntrackedTable) -> String? {
-    let name = quoted(table.name)
-    let track = "flotilla track \(shellWord(path)) \(shellWord(table.name))"
-    switch table.kind {
-    case .new where !rights.isWhole:
-      return "the table \(name) is new, and \(identity.name) may not choose tables: a node that "
-        + "has it and may write every table takes it in"
-    case .new:
-      return mode == .lasting
-        ? "the table \(name) is new: it is replicated once it has stayed as it is for some seconds"
-        : "the table \(name) is new: it is replicated once a node runs, or with: \(track)"
-    case .scratch(let original):
-      return "the table \(name) is new and not replicated, for its name says that it is a copy of "
-        + "\(quoted(original)); if it is not: \(track)"
-    case .similar(let missing):
-      return "the table \(name) is new, and may be \(quoted(missing)) of the site, which is not "
-        + "here: flotilla schema \(shellWord(path)) --map \(shellWord(missing))="
-        + "\(shellWord(table.name)); if it is another one: \(track)"
-    case .refused(let reason, let remedy):
-      return "the table \(name) is new and not replicated: \(reason)"
-        + (remedy.map { " (\($0))" } ?? "")
-    case .book, .old: return nil
-    }
-  }
-
-  /// A table of this file has the name of one that the site tracks.
-  func remark(on table: WaitingTable, _ question: WaitingTable.Question) -> String {
-    let name = quoted(table.name)
-    let (file, word) = (shellWord(path), shellWord(table.name))
-    let rows = question.rowsHere == 1 ? "1 row" : "\(question.rowsHere) rows"
-    let waiting = table.rows == 1 ? "1 row waits" : "\(table.rows) rows wait"
-    return
-      "\(question.node ?? "the site") tracks a table \(name), and this file has had one of its "
-      + "own, with \(rows): none is sent or changed, and \(waiting) for it. If it is the same "
-      + "table: flotilla track \(file) \(word). If not: flotilla untrack \(file) \(word) --here"
-  }
-}
-
-extension UntrackedTable {
-  /// Whether it is new, and something speaks against it that may change.
-  fileprivate var isRefused: Bool {
-    switch kind {
-    case .refused, .similar: true
-    case .new, .scratch, .book, .old: false
-    }
-  }
-}
-
-extension StatusReport.AskedTable {
-  init?(_ table: WaitingTable) {
-    guard let question = table.question else { return nil }
-    self.init(
-      table: table.name, by: question.node, rows: question.rowsHere, waiting: table.rows)
   }
 }

@@ -63,19 +63,19 @@ extension Node {
   }
 
   private static let lives = 8
-  private static let askingPause: Int64 = 60_000
 
   /// Asks for rows that were edited here without the right to.
   func askForRows(_ session: PeerSession? = nil) async {
     // Nobody may know them: without news they are asked for in the next session or minute.
-    let isNew = session != nil || position.wanted != lastWanted
-    guard position.wanted > 0, isNew || Uptime.now - lastAsked >= Self.askingPause else { return }
+    guard position.wanted > 0,
+      session != nil || times.isAskingDue(for: position.wanted, at: Uptime.now)
+    else { return }
     let able =
       session
       ?? peers.values.first { $0.session != nil && rights(of: $0.node).isWhole }?
       .session
     guard let able else { return }
-    (lastWanted, lastAsked) = (position.wanted, Uptime.now)
+    times.ask(for: position.wanted, at: Uptime.now)
     do {
       let names = try await store.run { (store) throws(StoreError) in try store.wantedRows() }
       if !names.isEmpty { await able.feed(.want(names)) }

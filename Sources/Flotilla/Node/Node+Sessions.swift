@@ -11,8 +11,7 @@ extension Node {
     case .peerHolds(let frontier): await hears(session, holds: frontier)
     case .exchanged(let sent, let rows): await exchanged(session, sent: sent, rows: rows)
     case .catchingUp(let passage):
-      receivedRows = passage.rows
-      expectedRows = passage.total
+      copy.receive(passage)
       pullTurns.hear(session.id, at: Uptime.now)
       update(session) {
         $0.isReceiving = true
@@ -31,7 +30,7 @@ extension Node {
     case .judge(let join): await judge(join, session)
     case .inspected(let content): await inspected(session, content)
     case .describe: await describe(to: session)
-    case .described(let objects): descriptions[session.id]?.objects = objects
+    case .described(let objects): questions.tell(objects, session.id)
     case .contradicted(let have): await examine(have, of: session)
     case .doubted(let reach): await doubt(reach, from: session)
     case .stability(let news): await hear(news, from: session)
@@ -56,12 +55,7 @@ extension Node {
     // It may have ended while this was on its way: nobody would tell again that it is gone.
     guard sessions[session.id] != nil else { return }
     let before = peers[hello.node]
-    var record =
-      before
-      ?? PeerRecord(
-        KnownPeer(
-          node: hello.node, name: hello.name, address: nil, seen: nil, clockOffset: 0,
-          frontier: Frontier()))
+    var record = before ?? PeerRecord(hello.node, name: hello.name)
     let drops = mesh.receive(
       .opened(session.id, hello, dialled: session.dialled), at: .now)
     let isDropped = drops.contains { directive in
@@ -76,12 +70,7 @@ extension Node {
       record.session = session
       // What it says in either of two connections is its word; one that gives way to this one
       // brings nothing any more.
-      if mesh.connection(besides: session.id) == nil {
-        record.hasSpoken = false
-        record.isReceiving = false
-        (record.coming, record.going) = (nil, nil)
-        record.behindSince = Uptime.now
-      }
+      if mesh.connection(besides: session.id) == nil { record.beginAnew() }
       record.seen = Uptime.wall
       record.note(hello, origin: Origin.of(hello.node, life: hello.life, .openSSL))
       peers[hello.node] = record
@@ -171,7 +160,7 @@ extension Node {
     }
     if !sent {
       if let peer = peer(of: session) { note(.received, of: peer.node) }
-      receivedRows = max(receivedRows, rows)
+      copy.receive(rows: rows)
       update(session) {
         $0.isReceiving = false
         $0.coming = nil
@@ -190,19 +179,13 @@ extension Node {
     let isMember = peer(of: session) != nil
     if let peer = peer(of: session) {
       let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }
-      peers[peer.node]?.session = left
-      peers[peer.node]?.isReceiving = false
-      peers[peer.node]?.coming = nil
-      peers[peer.node]?.going = nil
-      peers[peer.node]?.hasLeftWithPages = peer.hasPages
-      // Who fell silent was there when its last word came.
-      peers[peer.node]?.seen =
-        Uptime.wall - (bye.code == .silent && !byPeer ? Session.silence : 0)
+      let silence = bye.code == .silent && !byPeer ? Session.silence : 0
+      peers[peer.node]?.end(left, heard: Uptime.wall - silence)
       if left == nil {
         await time(.lost(peer.node))
       }
-      for round in syncs.keys where left == nil && !isDone(peer.node, in: round) {
-        syncs[round]?.parts[peer.node]?.error = bye.reason
+      if left == nil, let peer = peers[peer.node] {
+        syncs.cut(peer, bye.reason, here: position.frontier)
       }
       // Two copies of one node take turns without end: one line tells it.
       note(

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import Network
 import Replication
 
@@ -10,7 +9,7 @@ extension Node {
   /// Opens the port and the control socket, and begins to find and to be found.
   func start() async throws(FlotillaError) {
     if mode == .offline { return }
-    if firstCopy == nil { await beginUndoBook() }
+    if copy.unfinished == nil { await beginUndoBook() }
     try await startListening()
     if mode == .lasting { try await startControl() }
     startAccepting()
@@ -22,8 +21,8 @@ extension Node {
     }
     startDiscovery()
     await advertise()
-    loops.append(Task { await self.notice(.patrol) })
-    if firstCopy != nil { loops.append(Task { await self.awaitFirstCopy() }) }
+    work.loop(Task { await self.notice(.patrol) })
+    if copy.unfinished != nil { work.loop(Task { await self.awaitFirstCopy() }) }
     await startMesh()
   }
 
@@ -60,7 +59,7 @@ extension Node {
 
   private func startAccepting() {
     guard let listener else { return }
-    loops.append(
+    work.loop(
       Task {
         while !Task.isCancelled {
           do throws(NetworkError) {
@@ -76,7 +75,7 @@ extension Node {
 
   /// A lasting node's patrol does this by the way: a peer that does not answer loses its turn.
   private func startPulling() {
-    loops.append(
+    work.loop(
       Task {
         while (try? await Task.sleep(for: .milliseconds(Self.slowPoll))) != nil {
           await self.time(.looked)
@@ -100,37 +99,5 @@ extension Node {
     } catch {
       throw FlotillaError(.node, "cannot open the control socket: \(error)")
     }
-  }
-}
-
-/// What `--listen` accepts: HOST:PORT, :PORT, [v6]:PORT.
-package struct ListenAddress: Equatable {
-  let host: String?
-  let port: UInt16
-
-  /// Whether only programs of this machine get to a host: "127.0.0.0/8 […] loopback"
-  /// (RFC 1122, 3.2.1.3) and ::1.
-  package static func isOfThisMachine(_ host: String) -> Bool {
-    if ["::1", "localhost"].contains(host) { return true }
-    var address = in_addr()
-    return inet_pton(AF_INET, host, &address) == 1 && UInt32(bigEndian: address.s_addr) >> 24 == 127
-  }
-
-  init(_ text: String) throws(NetworkError) {
-    if text.hasPrefix(":"), let port = UInt16(text.dropFirst()) {
-      self.host = nil
-      self.port = port
-      return
-    }
-    if text.hasSuffix(":0") {
-      // Port 0 lets the system choose; no endpoint that could be dialled has it.
-      let endpoint = try Endpoint(parsing: String(text.dropLast()) + "1")
-      self.host = endpoint.host
-      self.port = 0
-      return
-    }
-    let endpoint = try Endpoint(parsing: text, defaultPort: Endpoint.defaultPort)
-    self.host = endpoint.host
-    self.port = endpoint.port
   }
 }

@@ -19,7 +19,11 @@ extension Node {
     let trouble = await troubleReport()
     let undecided = undecidedRemark(withoutVerdict: figures.withoutVerdict)
     let life = await [lifeRemark(), twinsRemark, renewalRemark, standDownRemark(), undecided]
-      .compactMap { $0 }
+    let words = remarks
+    let isConnected = peers.values.contains { $0.session != nil }
+    let first = copy.map { words.remark(on: $0, isConnected: isConnected) }
+    let clocks = [words.remark(onTime: time.waiting), words.remark(onFuture: time.future)]
+    let told = ([first] + life + clocks).compactMap { $0 }
     let shown = peers.values.filter { $0.session != nil || !isForgotten($0.node) }
     let reports = shown.map(report).sorted { ($0.node, $0.id) < ($1.node, $1.id) }
     let connected = reports.filter {
@@ -46,14 +50,15 @@ extension Node {
       conflicts: figures.conflicts, parked: figures.parked,
       unjudged: figures.unjudged, edits: position.frontier.edits,
       in_sync: hasAll && isEqual && (others.isEmpty || !connected.isEmpty),
-      not_in_sync: lacks(figures, others.isEmpty ? [] : waiting, hasOthers: !others.isEmpty, time),
+      not_in_sync: words.lacks(
+        figures, others.isEmpty ? [] : waiting, hasOthers: !others.isEmpty,
+        hasTime: time.site_time != nil, lost: position.lost),
       first_copy: copy, running: mode == .lasting,
       port: mode == .lasting ? port.map(Int.init) : nil,
       standing: standing, trouble: trouble,
       clock: time,
-      remarks: (copy.map { [remark(on: $0)] } ?? []) + life
-        + [remark(onTime: time.waiting), remark(onFuture: time.future)].compactMap { $0 }
-        + keyRemarks(keys, changed) + remarks(figures, waiting, new ?? []),
+      remarks: told + keyRemarks(keys, changed) + (standing.map { [$0.remark] } ?? [])
+        + words.remarks(figures, waiting, new ?? []),
       program: ProgramVersion.current, protocol: Int(Session.versions.upperBound))
   }
 
@@ -96,7 +101,7 @@ extension Node {
   private func report(_ peer: PeerRecord) -> PeerReport {
     let gap = gap(to: peer)
     let state: PeerReport.State
-    let failure = peer.isRevoked ? nil : failure(of: peer)
+    let failure = peer.isRevoked ? nil : peer.failure(path)
     if peer.isRevoked {
       state = .revoked
     } else if failure != nil {
@@ -132,16 +137,5 @@ extension Node {
   static func fineText(_ milliseconds: Int64) -> String {
     let fraction = String(milliseconds % 1_000 + 1_000).dropFirst()
     return "\(text(milliseconds - milliseconds % 1_000).dropLast()).\(fraction)Z"
-  }
-}
-
-extension Frontier {
-  /// How many edits it covers.
-  fileprivate var edits: Int {
-    // A member may have said any numbers.
-    entries.values.reduce(0) { sum, seq in
-      let (sum, isAbsurd) = sum.addingReportingOverflow(Int(clamping: seq))
-      return isAbsurd ? .max : sum
-    }
   }
 }

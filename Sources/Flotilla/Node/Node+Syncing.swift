@@ -38,10 +38,8 @@ extension Node {
           error: reason)
       ])
     }
-    let round = nextSync
-    nextSync += 1
-    syncs[round] = SyncRound(mark: position.frontier)
-    defer { syncs[round] = nil }
+    let round = syncs.begin(position.frontier)
+    defer { syncs.end(round) }
     let teller = listener.map { listener in
       Task { [weak self] in
         while (try? await Task.sleep(for: Self.look)) != nil {
@@ -56,96 +54,55 @@ extension Node {
       // A node that was started for this very sync finds others by and by.
       let wanted = name == nil ? others.map(\.node) : named
       let isLate = Uptime.now >= arrival
-      for node in wanted where syncs[round]?.parts[node] == nil && (isOpen(node) || isLate) {
-        syncs[round]?.parts[node] = SyncRound.Part(
-          before: before[node] ?? PeerRecord.Traffic(),
-          error: isOpen(node) ? nil : standing?.remark ?? reason(node) ?? Self.absent)
+      for node in wanted where !syncs[round].has(node) && (isOpen(node) || isLate) {
+        let error = isOpen(node) ? nil : standing?.remark ?? reason(node) ?? Self.absent
+        syncs[round].enter(node, before: before[node], error: error)
       }
-      await askWhoIsLevel(in: round)
-      noteEnds(in: round)
-      let isDone = { wanted.allSatisfy { self.isSettled($0, in: round) } }
+      while let node = syncs[round].takeQuestion(peers, here: position.frontier) {
+        await peers[node]?.session?.feed(.ask)
+      }
+      syncs[round].noteEnds(peers, here: position.frontier, at: Uptime.now)
+      let isDone = {
+        wanted.allSatisfy {
+          self.syncs[round].isSettled($0, self.peers, here: self.position.frontier)
+        }
+      }
       if Uptime.now >= deadline || isDone() { break }
       _ = await until(isLate ? deadline : arrival) {
-        isDone() || wanted.contains { canGoOn(with: $0, in: round) || hasEnded($0, in: round) }
+        isDone() || wanted.contains { hasNews(of: $0, in: round) }
       }
     }
-    let parts = syncs[round]?.parts ?? [:]
-    if parts.keys.contains(where: isOpen) { await noteMet() }
+    let members = syncs[round].members
+    let late = trouble.current?.error.message ?? Self.late
+    if members.contains(where: isOpen) { await noteMet() }
     return SyncReport(
-      peers: parts.keys.compactMap { report($0, in: round, since: start) }
-        .sorted { $0.node < $1.node })
+      peers: members.compactMap {
+        syncs[round].report(
+          $0, peers, here: position.frontier, since: start, at: Uptime.now, late: late)
+      }.sorted { $0.node < $1.node })
   }
 
-  /// How far a round is, by what was missing at most; nil until something was.
+  /// How far a round is; nil until something was missing.
   private func progress(of round: UInt64) -> WorkProgress? {
-    let members = (syncs[round]?.parts ?? [:]).keys.compactMap { peers[$0] }
+    let members = syncs[round].members.compactMap { peers[$0] }
       .filter { $0.session != nil && $0.hasSpoken }
     // A member may have said any numbers.
     let left = members.map(gap).flatMap { [$0.there, $0.here] }
       .reduce(0) { $0 + min(Int(clamping: $1), 1 << 40) }
-    guard let before = syncs[round]?.most, max(before, left) > 0 else { return nil }
-    let most = max(before, left)
-    syncs[round]?.most = most
-    return WorkProgress(.exchanging, most - left, of: most)
+    return syncs[round].progress(left: left)
   }
 
   /// Why exchanges with a member fail, if they do.
   private func reason(_ node: Identity) -> String? {
-    peers[node].flatMap { failure(of: $0)?.error }
+    peers[node].flatMap { $0.failure(path)?.error }
   }
 
   private func isOpen(_ node: Identity) -> Bool { peers[node]?.session != nil }
 
-  /// Whether a member that was not in touch is now, or one that was busy can be asked.
-  private func canGoOn(with node: Identity, in round: UInt64) -> Bool {
-    guard let part = syncs[round]?.parts[node] else { return isOpen(node) }
-    return part.error == nil && !part.isAsked && isOpen(node) && isLevel(with: node)
-  }
-
-  /// Asks each member once. One that is asked while rows are on their way would send them again.
-  private func askWhoIsLevel(in round: UInt64) async {
-    for node in (syncs[round]?.parts ?? [:]).keys where canGoOn(with: node, in: round) {
-      syncs[round]?.parts[node]?.isAsked = true
-      await peers[node]?.session?.feed(.ask)
-    }
-  }
-
-  private func hasEnded(_ node: Identity, in round: UInt64) -> Bool {
-    syncs[round]?.parts[node].map { $0.end == nil && isDone(node, in: round) } ?? false
-  }
-
-  private func noteEnds(in round: UInt64) {
-    for node in (syncs[round]?.parts ?? [:]).keys where hasEnded(node, in: round) {
-      syncs[round]?.parts[node]?.end = Uptime.now
-    }
-  }
-
-  private func isSettled(_ node: Identity, in round: UInt64) -> Bool {
-    peers[node] == nil || syncs[round]?.parts[node] != nil && isDone(node, in: round)
-  }
-
-  /// Whether all that a peer has told of is here.
-  private func isLevel(with node: Identity) -> Bool {
-    guard let peer = peers[node] else { return true }
-    return peer.hasSpoken && !peer.isReceiving && position.frontier.covers(peer.holds)
-  }
-
-  /// Whether nothing more is to be waited for; also if the member has left meanwhile.
-  func isDone(_ node: Identity, in round: UInt64) -> Bool {
-    guard let peer = peers[node], let round = syncs[round] else { return true }
-    return round.isDone(peer, here: position.frontier)
-  }
-
-  private func report(
-    _ node: Identity, in round: UInt64, since start: Int64
-  ) -> SyncReport.Peer? {
-    guard let peer = peers[node], let part = syncs[round]?.parts[node] else { return nil }
-    return SyncReport.Peer(
-      node: peer.name, sent_rows: peer.traffic.sentRows - part.before.sentRows,
-      received_rows: peer.traffic.receivedRows - part.before.receivedRows,
-      seconds: Double((part.end ?? Uptime.now) - start) / 1_000,
-      error: part.error
-        ?? (isDone(node, in: round) ? nil : trouble.current?.error.message ?? Self.late))
+  /// Whether a round has something to do with a member, or to note.
+  private func hasNews(of node: Identity, in round: UInt64) -> Bool {
+    let (round, here) = (syncs[round], position.frontier)
+    return round.canGoOn(with: node, peers, here: here) || round.hasEnded(node, peers, here: here)
   }
 
   /// The other nodes that count: neither shut out, nor forgotten and away.
@@ -181,14 +138,5 @@ extension Node {
     case .member(let node): return .members([node])
     case .nobody(let reason): return .nobody(reason)
     }
-  }
-}
-
-extension Duration {
-  /// Whole milliseconds, so bounded that a clock can be added.
-  var milliseconds: Int64 {
-    let limit = Duration.milliseconds(Limits.clock)
-    let (seconds, attoseconds) = min(max(self, .zero - limit), limit).components
-    return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
   }
 }

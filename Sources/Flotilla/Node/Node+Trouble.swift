@@ -29,13 +29,13 @@ extension Node {
   /// node stops, or it runs for one command that rather fails.
   func rest(after error: StoreError, of session: Mesh.ConnectionID) async -> Bool {
     guard mode == .lasting, note(error) else { return false }
-    resting += 1
+    trouble.wait()
     let peer = mesh.node(of: session)
     let wasReceiving = peer.flatMap { peers[$0]?.isReceiving } ?? false
     // Whatever the peer has told: this replica is not at its end.
     peer.map { peers[$0]?.isReceiving = true }
     defer {
-      resting -= 1
+      trouble.goOn()
       peer.map { peers[$0]?.isReceiving = wasReceiving }
     }
     // A moment at least, whatever else was tried meanwhile.
@@ -62,7 +62,7 @@ extension Node {
       return tell(.denied(denial))
     }
     tell(.allowed)
-    guard trouble.current != nil, resting == 0, !trouble.rests(at: .now) else { return }
+    guard trouble.isTryDue(at: .now) else { return }
     do {
       try await store.patiently { (store) throws(StoreError) in try store.tryWriting() }
       tell(.worked)

@@ -15,8 +15,7 @@ extension Node {
 
   /// Every ten minutes it is written down how far each author has come.
   func tendUndoBook() async {
-    guard clock.now.site != nil, Uptime.now - lastUndoLook >= UndoBook.interval else { return }
-    lastUndoLook = Uptime.now
+    guard clock.now.site != nil, times.takeUndoLook(at: Uptime.now) else { return }
     do {
       try await store.patiently { (store) throws(StoreError) in
         try store.tendUndo(at: self.clock.now.moment)

@@ -18,7 +18,7 @@ extension Node {
     }
     if !isAnchor {
       let grace = max(Uptime.now + Self.grace.always, born + Self.grace.atStart)
-      _ = await until(min(grace, Uptime.now + timeout.milliseconds)) { onlineSession != 0 }
+      _ = await until(min(grace, Uptime.now + timeout.milliseconds)) { contact.isOnline }
     }
     try await foldNow(within: Uptime.now + timeout.milliseconds)
     return PreparedEdit(

@@ -15,13 +15,13 @@ extension Node {
     let deadline = Uptime.now + timeout.milliseconds
     let wanted = try verified(name)
     // Two at a time would take each other's answers.
-    guard await until(deadline, { !isVerifying }) else {
+    guard await until(deadline, { !questions.isVerifying }) else {
       throw FlotillaError(
         .timedOut, "another verify of \(path) is under way", remedy: "Try again when it is done.",
         cause: "another verify is under way")
     }
-    isVerifying = true
-    defer { isVerifying = false }
+    questions.beginVerifying()
+    defer { questions.endVerifying() }
     try await requirePlaced(within: deadline)
     var (audit, repaired) = try await audited(repairs: repairs, telling: listener)
     if !wanted.isEmpty {
@@ -37,8 +37,21 @@ extension Node {
     for comparison in comparisons { peers.append(await comparison.value) }
     // What a repair has brought is here now.
     if peers.contains(where: { $0.repaired > 0 }) { audit = try await look(telling: listener) }
-    return await report(
-      audit, repaired, peers.sorted { $0.node < $1.node }, isNamed: name != nil)
+    return await words.report(
+      audit, repaired, peers.sorted { $0.node < $1.node }, waiting: waitingKeys(),
+      isNamed: name != nil)
+  }
+
+  private var words: VerifyWords {
+    VerifyWords(store: store, roll: roster.roll, path: path, node: identity.name)
+  }
+
+  /// Tables that are not the same here and elsewhere, though all that is held of them is.
+  private func waitingKeys() async -> [String] {
+    let found = try? await store.run { (store) throws(StoreError) in
+      (try store.waitingKeys(), store.changedTables())
+    }
+    return found.map { keyRemarks($0, $1) } ?? []
   }
 
   /// The members to compare with: all that are none but this one, or the one named.
@@ -145,7 +158,7 @@ extension Node {
       let found = await inspect(node, audit, deadline: deadline)
       // What was cut off by the end of the time says less than what was seen before.
       if let last, case .stopped = found, Uptime.now >= deadline { return last }
-      var report = await report(found, name: name)
+      var report = await words.report(found, name: name)
       differed = max(differed, report.differing_rows)
       report.repaired = repairs ? differed - min(differed, report.differing_rows) : 0
       if case .equal = found { report.repaired += asked.rows.count }

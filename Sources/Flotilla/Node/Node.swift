@@ -26,34 +26,12 @@ actor Node {
   /// Gives joiners their first copies as pages.
   private(set) lazy var pages = makePageServer()
   var admissions: Admissions
-  /// From which the origin follows, as others can check.
-  var life: UInt64
-  /// Whether the file has forgotten nothing, as far as others can tell.
-  var isSure = false
-  /// The runs of the file, as the store last told.
-  var runLog = RunLog()
-  /// Whether the file knows of this run; nobody is met before.
-  var isRunNoted: Bool
-  /// Lives begun because of what peers have told.
-  var livesByWord = LivesByWord()
-  /// Lets go of deleted versions at present; since when nobody can help this node to come back.
-  var collecting: Task<Void, Never>?
-  var helplessSince: Int64?
-  var isBeginningLife = false
-  /// When, by uptime, and by whom this node was last told that another copy of it runs.
-  var twin: (at: Int64, peer: String)?
+  var life: OwnLife
   /// What this node may do, as its store goes by it.
   var rights: Rights
-  /// What was asked for to be put back.
-  var lastWanted: UInt64 = 0
-  var lastAsked: Int64 = 0
   let options: RunOptions
   let mode: Mode
-  let entries: @Sendable (LogEntry) -> Void
-  /// The same of a line that is about nobody else.
-  let log: @Sendable (String) -> Void
-  /// The log has no more lines in a minute: some 1 MiB in an hour.
-  private static let mostLines = 180
+  let log: NodeLog
   private let lock: FileLock
 
   // What `until` asks about tells of its changes.
@@ -63,7 +41,6 @@ actor Node {
   var authors = AuthorBook()
   /// How much of what was written here is kept as delivered.
   var savedDelivery: UInt64 = 0
-  var deliveryTimer: Task<Void, Never>?
   var pullTurns = PullTurns()
   /// Statements about members that did not hold, by who has told them.
   var doubts: [Mesh.ConnectionID: Int] = [:]
@@ -71,37 +48,17 @@ actor Node {
   var strangers = Strangers()
   var position: Position { didSet { changed() } }
   var listener: Listener?
-  var discovery: Discovery?
-  /// What is on the air.
-  var advertised: [String: String] = [:]
+  var announcement: Announcement
   var control: ControlServer?
   var notice = WriteNotice()
-  /// The wait for the next look at what was written.
-  var noticeTimer: Task<Void, Never>?
   /// What went wrong at the last look, so that it is said once.
   var foldTrouble: String?
   /// What keeps this node from its file at present.
   var trouble = FileTrouble() { didSet { changed() } }
-  /// Sessions that wait for the file.
-  var resting = 0
   var rowLines: RowLines
-  /// What a merge has left to be folded.
-  var folding: Task<Void, Never>?
-  /// Long-lived loops; ended by `stop`.
-  var loops: [Task<Void, Never>] = []
-  var sessionTasks: [Mesh.ConnectionID: Task<Void, Never>] = [:]
-  var dials: [String: Task<Void, Never>] = [:]
-  /// Peers that are dialled because they have asked.
-  var dialsBack: [Mesh.ConnectionID: Task<Void, Never>] = [:]
-  var meshTimer: Task<Void, Never>?
-  /// Syncs under way.
-  var syncs: [UInt64: SyncRound] = [:] { didSet { changed() } }
-  var nextSync: UInt64 = 1
-  /// Comparisons of rows with peers, by their connections.
-  var inspections: [Mesh.ConnectionID: Inspection] = [:] { didSet { changed() } }
-  /// Schemas that were asked of peers, by their connections.
-  var descriptions: [Mesh.ConnectionID: Description] = [:] { didSet { changed() } }
-  var isVerifying = false { didSet { changed() } }
+  var work = NodeWork()
+  var syncs = SyncRounds() { didSet { changed() } }
+  var questions = Questions() { didSet { changed() } }
   /// The end of this node, once it is wanted.
   private var ending: Task<Void, Never>? { didSet { changed() } }
   var isStopping: Bool { ending != nil }
@@ -109,31 +66,16 @@ actor Node {
   var isShutOut = false
   var connectionEnds = ConnectionEnds()
   var stopRequest = StopRequest()
-  /// The last appointment that the store knows of.
-  var heardGovernance: Governance?
-  /// The session with the anchor in which edits count as online; 0 if there is none.
-  var onlineSession: UInt64 = 0 { didSet { changed() } }
-  /// At the anchor: the sessions with authors.
-  var liveSessions: [UInt64: Origin] = [:]
-  /// Why the last rows from a peer could not be merged.
-  var mergeFailure: FlotillaError?
+  var contact = AnchorContact() { didSet { changed() } }
   var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
-  let serviceName = RandomNumbers.serviceName()
   let run = UInt64.random(in: 0 ... .max)
   /// When this node was made, by uptime.
   let born = Uptime.now
-  var lastAwakeGap = Uptime.now - Uptime.awake
-  var lastTrim: Int64 = 0
-  var lastUndoLook = -UndoBook.interval
-  var lastClockSave: Int64 = 0
+  var times = PatrolTimes(asleep: Uptime.now - Uptime.awake)
   let fileIdentity: FileIdentity
-  /// The first copy, while it is not complete.
-  var firstCopy: FirstCopy? { didSet { changed() } }
-  /// Rows and bytes received so far, for the progress of a first copy.
-  var receivedRows: UInt64 = 0
-  var expectedRows: UInt64 = 0
+  var copy: CopyProgress { didSet { changed() } }
 
   /// Opens the replica and takes its lock, unless the caller has it already. If another program
   /// has the write lock, that is waited for no longer than `timeout`.
@@ -156,20 +98,12 @@ actor Node {
     self.store = store
     self.options = options
     self.mode = mode
-    let lines = Locked(StrangerLines(most: Self.mostLines))
-    let entries: @Sendable (LogEntry) -> Void = { entry in
-      guard let leftOut = lines.withLock({ $0.take(at: Uptime.now) }) else { return }
-      var entry = entry
-      entry.text += StrangerLines.remark(leftOut)
-      log(entry)
-    }
-    self.entries = entries
-    self.log = { entries(LogEntry($0)) }
+    self.log = NodeLog(log)
     let folder = KeyFolder(sidecar)
     let keys = try folder.keys()
     await store.sign(with: keys)
-    isRunNoted = try await Self.settleLife(
-      of: store, sidecar, keys, mode: mode, run: run, within: timeout
+    let isRunNoted = try await LifeFiles(store: store, sidecar: sidecar, keys: keys).settle(
+      run: mode == .offline ? nil : run, isLasting: mode == .lasting, within: timeout
     ) { log(LogEntry($0)) }
     let (identity, known, position, copy, rights) = try await reporting(path) {
       () async throws(StoreError) in
@@ -183,42 +117,24 @@ actor Node {
     self.identity = identity
     self.position = position
     self.rights = rights
-    self.firstCopy = copy
+    self.copy = CopyProgress(copy)
     self.mesh = Mesh(node: identity.node)
-    (self.life, self.runLog) = try await reporting(path) { () async throws(StoreError) in
+    let (life, runs) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in (try store.life(), store.runLog) }
     }
+    self.life = OwnLife(life, runs, isRunNoted: isRunNoted)
     self.keys = keys
-    self.roster = try await Self.roster(store, identity, keys, path)
+    self.roster = try await Roster.read(from: store, identity, keys, path)
+    self.announcement = Announcement(rootKey: roster.membership.rootKey)
     self.door = try Door(keys, roster)
     self.admissions = try Admissions(folder, roster)
     try await loadAuthors()
-    let inviter = firstCopy?.inviter
+    let inviter = copy?.inviter
     for peer in known where roster.roll.member(peer.node) != nil || peer.node == inviter {
       peers[peer.node] = PeerRecord(peer)
     }
     await countMembers()
     await followRoll()
-  }
-
-  /// What this replica knows of the members; its own key must be that of its node.
-  private static func roster(
-    _ store: StoreActor, _ identity: NodeIdentity, _ keys: NodeKeys, _ path: String
-  ) async throws(FlotillaError) -> Roster {
-    let (rootKey, statements) = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in
-        (try store.rootKey(), try store.statements())
-      }
-    }
-    var membership = Membership(rootKey: rootKey, notary: .openSSL)
-    guard membership.site == identity.site, keys.identity == identity.node else {
-      throw FlotillaError(
-        .damagedSetUp, "the keys beside \(path) are not those of this node or site",
-        remedy: "Put the right folder beside it, or start over with: flotilla leave "
-          + "\(shellWord(path)) --force")
-    }
-    _ = membership.unite(statements)
-    return Roster(membership)
   }
 
   private static func open(
@@ -244,10 +160,7 @@ actor Node {
   }
 
   private func end(_ bye: Bye) async {
-    for task in loops + Array(dials.values) + Array(dialsBack.values) { task.cancel() }
-    meshTimer?.cancel()
-    noticeTimer?.cancel()
-    deliveryTimer?.cancel()
+    work.stop()
     listener?.close()
     if bye.code == .leaving { await sayLeaving() }
     strangers.close { sessions[$0] != nil }
@@ -255,14 +168,9 @@ actor Node {
     for task in strangers.tasks { await task.value }
     for session in sessions.values { await session.feed(.close(bye)) }
     // Each ends when its peer has hung up, or a second later.
-    for task in Array(sessionTasks.values) + Array(dials.values) + Array(dialsBack.values) {
-      await task.value
-    }
-    await discovery?.stop()
-    await noticeTimer?.value
-    await folding?.value
-    for loop in loops { await loop.value }
-    await deliveryTimer?.value
+    for task in work.connections { await task.value }
+    await announcement.stop()
+    for task in work.others { await task.value }
     if mode != .offline {
       await savePeers()
       await saveDelivery()
@@ -287,20 +195,5 @@ actor Node {
       if note(error) { return }
       warn("could not remember the peers: \(error.message)")
     }
-  }
-}
-
-/// Who a node is, as it says Hello.
-struct NodeIdentity: Sendable {
-  let site: Identity
-  let siteName: String
-  let node: Identity
-  let name: String
-
-  init(_ store: Store) {
-    self.site = store.site
-    self.siteName = store.siteName
-    self.node = store.node
-    self.name = store.nodeName
   }
 }

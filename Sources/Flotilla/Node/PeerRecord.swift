@@ -80,6 +80,12 @@ struct PeerRecord: Sendable {
     }
   }
 
+  /// A member of which nothing else is known.
+  init(_ node: Identity, name: String) {
+    (self.node, self.name) = (node, name)
+    (holds, clockOffset) = (Frontier(), 0)
+  }
+
   init(_ known: KnownPeer) {
     self.node = known.node
     self.name = known.name
@@ -94,6 +100,22 @@ struct PeerRecord: Sendable {
     (twinAt, knock, knockedAt) = (fresh.twinAt, fresh.knock, fresh.knockedAt)
   }
 
+  /// A session with it has begun, and is the only one.
+  mutating func beginAnew() {
+    (hasSpoken, isReceiving) = (false, false)
+    (coming, going) = (nil, nil)
+    behindSince = Uptime.now
+  }
+
+  /// A session with it has ended; `left`: another one goes on.
+  mutating func end(_ left: PeerSession?, heard: Int64) {
+    session = left
+    isReceiving = false
+    (coming, going) = (nil, nil)
+    hasLeftWithPages = hasPages
+    seen = heard
+  }
+
   /// What it has said at the beginning of a session.
   mutating func note(_ hello: Hello, origin: Origin) {
     (run, self.origin) = (hello.run, origin)
@@ -101,6 +123,9 @@ struct PeerRecord: Sendable {
     (speaks, program) = (hello.version, nil)
     lives.insert(hello.life)
   }
+
+  /// Whether all that it has told of is here.
+  func isLevel(here: Frontier) -> Bool { hasSpoken && !isReceiving && here.covers(holds) }
 
   var known: KnownPeer {
     KnownPeer(

@@ -44,7 +44,7 @@ extension Replica {
       }
       throw FlotillaError(
         .peer, "the first copy from \(copy.name) stopped: \(reason)",
-        remedy: "This node is a member now and \(Node.continuation(path))")
+        remedy: "This node is a member now and \(StatusRemarks.continuation(path))")
     }
   }
 }

@@ -196,7 +196,7 @@ extension Store {
     version.term = office.term
     let item = RulingTable.Item(table: table.id, key: key, version: version, ruling: ruling)
     try rulings.put(item)
-    touched.append(RecentVersions.Entry(dot: dot, table: table.id, key: key))
+    recent.touch(dot, table: table.id, key)
     let values = key.values ?? []
     edits.add(table.keyShape(of: values), version, .ruling(ruling, key: values))
   }

@@ -38,7 +38,7 @@ extension Store {
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key
   ) throws {
     guard try pending.put(version, entry, table: table.id, key: key) else { return }
-    touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
+    recent.touch(version.dot, table: table.id, key)
   }
 
   /// An application has written over what another node wrote and no anchor has judged yet: who made
@@ -148,7 +148,6 @@ extension Store {
     try rulings.put(
       RulingTable.Item(table: table.id, key: key, version: row.row.version, ruling: ruling))
     if ruling.kind == .rejected(.keyCollision) { try noteRejected(ruling.edit, table, key) }
-    touched.append(
-      RecentVersions.Entry(dot: row.row.version.dot, table: table.id, key: key))
+    recent.touch(row.row.version.dot, table: table.id, key)
   }
 }

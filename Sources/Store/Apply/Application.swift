@@ -46,13 +46,13 @@ extension Store {
     switch meeting {
     case .same:
       // It came with an exchange that was cut, before the frontier could cover it; now it may.
-      touched.append(RecentVersions.Entry(dot: incoming.dot, table: table.id, key: key))
+      recent.touch(incoming.dot, table: table.id, key)
       if try putBack(row, table, key, &application) { return }
       return try complete(row, table, key, &application)
     case .stays:
       if let old, try wasTakenBack(old, by: application, table, key) { break }
       // Who lacks the one needs the other, which may have come long before.
-      if let old { touched.append(RecentVersions.Entry(dot: old.dot, table: table.id, key: key)) }
+      if let old { recent.touch(old.dot, table: table.id, key) }
       if let old, old.collides(with: incoming) {
         let isKept = try noteCollision(
           incoming, entry(row), under: old, table, key, at: now
@@ -203,7 +203,7 @@ extension Store {
     try keep(incoming, table, key, old: old)
     if let old, !old.isDeleted { try noteReplaced(old, by: incoming, table, key) }
     if !incoming.numbering.isEmpty { try noteFormer(of: row, table, key) }
-    let isWaiting = try forgetPutBack(table, key)
+    let isWaiting = try putBacks.remove(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {
       return try shelve(row, table, key, why: .table, &application)

@@ -49,7 +49,7 @@ extension Store {
     }
     export.start = scope.start
     export.filter = filter
-    export.wrong = try reporting { () throws(SQLiteError) in try waitingRows() }
+    export.wrong = try reporting { () throws(SQLiteError) in try putBacks.rows() }
     export.own = own
     let id = exports.add(export)
     let isWhole = judged.term != .none && export.covers == origins.frontier
@@ -102,7 +102,7 @@ extension Store {
     for (origin, seq) in sent.entries where seq > held[origin] {
       entries[origin] = min(entries[origin] ?? 0, held[origin])
     }
-    for dot in try waitingDots() where held[dot.origin] < dot.seq {
+    for dot in try putBacks.dots(origins) where held[dot.origin] < dot.seq {
       entries[dot.origin] = min(entries[dot.origin] ?? 0, dot.seq - 1)
     }
     let items = try recent.above(sent).map(items)

@@ -135,7 +135,7 @@ extension Store {
     guard let statements = table.statements else { return }
     guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt.at) }
     // Edited with the right to by now: it stands.
-    try forgetPutBack(table, key)
+    try putBacks.remove(table, key)
     let held = try versions.version(table: table.id, key: key)
     let gone = held == nil ? try lost.version(table, key) : nil
     let unsent = held == nil && gone == nil ? try lost.unsent(table, key) : nil
@@ -289,7 +289,7 @@ extension Store {
     changed(table, key, isGone: version.isDeleted)
     changeLog.note(table, key)
     count(table, key, old: old, new: version)
-    touched.append(RecentVersions.Entry(dot: version.dot, table: table.id, key: key))
+    recent.touch(version.dot, table: table.id, key)
   }
 
   /// Moves the own frontier over the new versions, in the open transaction.

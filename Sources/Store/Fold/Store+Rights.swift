@@ -5,9 +5,6 @@ import SQLite
 ///
 /// What stood there before is not kept here; it is asked for from whoever may write.
 extension Store {
-  /// What is to be asked for at a time, at most.
-  private static let asked = 4_096
-
   func mayWrite(_ table: ReplicaTable) -> Bool {
     // What was written while nobody here might even read it was written without the right to.
     if regained.contains(table.id) { return false }
@@ -30,7 +27,7 @@ extension Store {
       rights.right(to: table.name) != .none
     else { return .granted }
     return try reporting { () throws(SQLiteError) in
-      .refused(isPutBack: try !isWaiting(table, key))
+      .refused(isPutBack: try !putBacks.contains(table, key))
     }
   }
 
@@ -40,12 +37,6 @@ extension Store {
       guard let table = self.tables.table(called: name), table.isTracked else { return false }
       return !mayWrite(table) && rights.right(to: table.name) != .none
     }
-  }
-
-  private func isWaiting(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
-    try connection.row(
-      "SELECT 1 FROM _flotilla_putback WHERE tbl = ? AND key = ?",
-      [.integer(table.id), .blob(key.bytes)]) != nil
   }
 
   /// Takes note of what this replica may do. What it has written while it might, and nobody has
@@ -81,7 +72,7 @@ extension Store {
       }
       if before.isWhole, !rights.isWhole { try endUnsentTracking() }
       // Rows that wait come anew as well, if anybody has them.
-      if rights.isWhole, hasPutBacks { try fetchAnew() }
+      if rights.isWhole, !putBacks.isEmpty { try fetchAnew() }
       var edits = beginEdits()
       try settleFreed(&edits)
       try finish(&edits)
@@ -115,14 +106,14 @@ extension Store {
   /// True if this replica may do everything, and what it once held of others is yet to come again:
   /// so is the version of a row that waits, if anybody has it.
   var isFetchingWhatWaits: Bool {
-    hasPutBacks && rights.isWhole && origins.frontier.without(own).isEmpty
+    !putBacks.isEmpty && rights.isWhole && origins.frontier.without(own).isEmpty
   }
 
   /// Takes the rows out that still wait when the first exchange has ended, and forgets their
   /// versions: their authors took them back before anybody else had them, or they come with the
   /// next one. The log has what stood there. Those of this replica come only if they are asked for.
   func forgetWhatWaits() throws {
-    for row in try waitingRows() {
+    for row in try putBacks.rows() {
       guard let table = tables.byID[row.table], !regained.contains(table.id),
         let statements = table.statements
       else { continue }
@@ -170,13 +161,9 @@ extension Store {
 
   /// Rows that should be as the site has them.
   package func wantedRows() throws(StoreError) -> [RowName] {
-    guard hasPutBacks else { return [] }
-    return try reporting { () throws(SQLiteError) in
-      try connection.rows(
-        "SELECT tbl, key FROM _flotilla_putback LIMIT ?", [.integer(Int64(Self.asked))]
-      ).compactMap { row in
-        guard let table = row[0].integer.flatMap({ tables.byID[$0] }) else { return nil }
-        return RowName(table: table.name, key: row[1].blob ?? [])
+    try reporting { () throws(SQLiteError) in
+      try putBacks.someRows().compactMap { row in
+        tables.byID[row.table].map { RowName(table: $0.name, key: row.key.bytes) }
       }
     }
   }
@@ -201,7 +188,7 @@ extension Store {
     }
     let hash = try row.hash(beside(row, shelved, statements, key))
     if let held, !isGone, held.hash == hash {
-      try forgetPutBack(table, key)
+      try putBacks.remove(table, key)
       return
     }
     try logRefused(table, key, at: moment)
@@ -220,8 +207,8 @@ extension Store {
   func putBack(
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, _ application: inout Application
   ) throws -> Bool {
-    guard hasPutBacks, case .values(let values) = row.row.content,
-      let statements = table.statements, try forgetPutBack(table, key)
+    guard !putBacks.isEmpty, case .values(let values) = row.row.content,
+      let statements = table.statements, try putBacks.remove(table, key)
     else { return false }
     // It may have given way to another row while it waited: what it showed then was refused.
     try shelf.remove(table: table.id, key: key)
@@ -241,55 +228,14 @@ extension Store {
   func wasTakenBack(
     _ version: Version, by application: Application, _ table: ReplicaTable, _ key: Key
   ) throws(SQLiteError) -> Bool {
-    guard hasPutBacks, !isOwn(version.dot.origin),
+    guard !putBacks.isEmpty, !isOwn(version.dot.origin),
       isFetchingWhatWaits || application.held.covers(version.dot)
     else { return false }
-    return try isWaiting(table, key)
-  }
-
-  /// The rows that wait.
-  func waitingRows() throws(SQLiteError) -> Set<Export.RowID> {
-    guard hasPutBacks else { return [] }
-    return Set(
-      try connection.rows("SELECT tbl, key FROM _flotilla_putback").map {
-        Export.RowID(table: $0[0].integer ?? 0, key: Key(bytes: $0[1].blob ?? []))
-      })
-  }
-
-  /// Their versions: not handed on, so that what is handed on does not cover them.
-  func waitingDots() throws(SQLiteError) -> [Dot] {
-    guard hasPutBacks else { return [] }
-    return try connection.rows(
-      """
-      SELECT v.origin, v.seq FROM _flotilla_putback AS p
-      JOIN _flotilla_version AS v ON v.tbl = p.tbl AND v.key = p.key
-      """
-    ).compactMap { row in
-      origins.origin(of: row[0].integer ?? 0).map { Dot($0, UInt64(clamping: row[1].integer ?? 0)) }
-    }
-  }
-
-  /// True if the row was waiting.
-  @discardableResult
-  func forgetPutBack(_ table: ReplicaTable, _ key: Key) throws -> Bool {
-    guard hasPutBacks else { return false }
-    let count = try connection.run(
-      "DELETE FROM _flotilla_putback WHERE tbl = ? AND key = ?",
-      [.integer(table.id), .blob(key.bytes)])
-    if count > 0 { hasPutBacks = try Self.hasPutBacks(connection) }
-    return count > 0
-  }
-
-  static func hasPutBacks(_ connection: Connection) throws(SQLiteError) -> Bool {
-    try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") != nil
+    return try putBacks.contains(table, key)
   }
 
   private func askFor(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
-    hasPutBacks = true
-    putBacks += 1
-    try connection.run(
-      "INSERT OR IGNORE INTO _flotilla_putback(tbl, key) VALUES (?, ?)",
-      [.integer(table.id), .blob(key.bytes)])
+    try putBacks.insert(table, key)
   }
 
   /// Keeps the row as it stands; none if it was deleted. A row that still waits to be put back may
@@ -305,7 +251,7 @@ extension Store {
     }
     // A row that the site does not have was taken out, and written anew.
     let isShown = held?.isDeleted == false
-    if hasPutBacks, isShown, let loser, try isWaiting(table, key),
+    if !putBacks.isEmpty, isShown, let loser, try putBacks.contains(table, key),
       let noted = try conflicts.latest(table.name, key, .notAllowed)?.loser,
       noted.showsTheSame(as: loser)
     {

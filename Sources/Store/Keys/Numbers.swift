@@ -97,7 +97,7 @@ extension Store {
 
   /// The same for those in which the open transaction has changed something.
   func settleNumbers() throws(SQLiteError) {
-    let changed = Set(touched.map(\.table)).sorted().compactMap { tables.byID[$0] }
+    let changed = recent.touchedTables.sorted().compactMap { tables.byID[$0] }
     try settleNumbers(in: changed)
   }
 }

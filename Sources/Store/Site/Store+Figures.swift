@@ -78,7 +78,7 @@ extension Store {
   /// How many rows stand in a table for its versions. Nil if that is not kept, and where the table
   /// may show others: it is compared with them, may not be read, or rows are yet to be put back.
   private func standing(in table: ReplicaTable) throws(SQLiteError) -> Int? {
-    guard table.isLeading, rights.right(to: table.name) != .none, !hasPutBacks,
+    guard table.isLeading, rights.right(to: table.name) != .none, putBacks.isEmpty,
       let live = versionFigures.live(table.id), try comparison(of: table.id) == nil
     else { return nil }
     let shelved = try connection.scalar(

@@ -260,7 +260,7 @@ extension Store {
     let entry = try pending.entry(item)
     try pending.remove(item)
     _ = try pending.put(version, entry, table: item.table, key: item.key)
-    touched.append(RecentVersions.Entry(dot: dot, table: item.table, key: item.key))
+    recent.touch(dot, table: item.table, item.key)
   }
 }
 

@@ -13,6 +13,8 @@ struct RecentVersions {
   }
 
   private let limit: Int
+  /// What the open transaction has changed.
+  private var touched: [Entry] = []
   private var older: [Entry] = []
   private var newer: [Entry] = []
   private var base: Frontier
@@ -25,8 +27,25 @@ struct RecentVersions {
     self.limit = limit
   }
 
-  /// Notes what one commit has changed; `before` is the frontier that held until then.
-  mutating func append(_ entries: [Entry], before: Frontier) {
+  /// A transaction has begun, or was rolled back: nothing has changed yet.
+  mutating func begin() { touched = [] }
+
+  /// The open transaction changes a row.
+  mutating func touch(_ dot: Dot, table: Int64, _ key: Key) {
+    touched.append(Entry(dot: dot, table: table, key: key))
+  }
+
+  /// The tables in which the open transaction has changed something.
+  var touchedTables: Set<Int64> { Set(touched.map(\.table)) }
+
+  /// The transaction was committed; `before` is the frontier that held until then.
+  mutating func commit(before: Frontier) {
+    append(touched, before: before)
+    touched = []
+  }
+
+  /// Notes what one commit has changed.
+  private mutating func append(_ entries: [Entry], before: Frontier) {
     if newer.count + entries.count > limit / 2 {
       older = newer
       base = middle

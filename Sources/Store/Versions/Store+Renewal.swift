@@ -35,7 +35,7 @@ extension Store {
     try origins.forgetOthers(but: own)
     try clearAllProgress()
     recent.requireScan()
-    sweepCursor = nil
+    search.sweptTo = nil
   }
 
   /// What a sender that lacks what was collected here sends may have been deleted; while all is
@@ -87,14 +87,14 @@ extension Store {
   /// after all has come.
   func sweepSlice(_ edits: inout Edits, at now: Instant) throws {
     guard isSweeping else { return }
-    let (items, next) = try versions.slice(after: sweepCursor, limit: pace.comparedRows)
+    let (items, next) = try versions.slice(after: search.sweptTo, limit: pace.comparedRows)
     var application = Application()
     for item in items {
       guard let table = tables.byID[item.table], !table.isSettings else { continue }
       try sweep(item, try fresh(item.table, item.key), table, &edits, at: now, &application)
     }
     try settle(&application)
-    sweepCursor = next
+    search.sweptTo = next
     guard next == nil else { return }
     try sweepPending(&edits, at: now)
     try settleUnsent(beyond: origins.frontier.without(own), at: now)

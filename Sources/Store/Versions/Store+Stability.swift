@@ -14,17 +14,6 @@ package struct Tending: Sendable, Equatable {
   }
 }
 
-/// How far the search for deleted versions that can go has come.
-struct DeletionSearch {
-  var after: VersionTable.Place?
-  var isRunning = false
-  /// What was known to be everywhere when it began.
-  var stable: Frontier?
-  /// Some are old enough, but were not known to be everywhere.
-  var isHeldUp = false
-  var last: Int64?
-}
-
 /// Letting go of deleted versions that everybody has (docs/collection.md).
 extension Store {
   /// Takes in what a peer has told; what it says is signed was checked.
@@ -51,19 +40,13 @@ extension Store {
     var next = stability
     acknowledge(&next)
     next.rejoin(everybody ?? members, as: own)
-    let isHeldUp = search.isHeldUp && !search.isRunning
-    if proposes, isHeldUp, next.releasable(members: members) == search.stable {
+    if proposes, search.waits(beyond: next.releasable(members: members)) {
       next.propose(naming: digest, frontier: frontier, members: members, at: site)
       acknowledge(&next)
     }
     try change(to: next)
     let stable = stability.releasable(members: members)
-    if !search.isRunning {
-      let isNews = isHeldUp && stable != search.stable
-      let isDue = search.last.map { now.uptime - $0 >= pause } ?? true
-      guard isNews || isDue else { return Tending() }
-      search = DeletionSearch(isRunning: true, stable: stable, last: now.uptime)
-    }
+    guard search.begin(stable, pause: pause, at: now.uptime) else { return Tending() }
     let limit = Stamp(millisecondsSince1970: min(site, now.ageing) - retention)
     return try collectSlice(upTo: stable, before: limit, at: now)
   }
@@ -100,7 +83,7 @@ extension Store {
   ) throws(StoreError) -> Tending {
     let due = try reporting { () throws(SQLiteError) in try nextDeletions(before: limit) }
     let going = due.filter { stable?.covers($0.version.dot) ?? false }
-    if going.count < due.count { search.isHeldUp = true }
+    if going.count < due.count { search.holdUp() }
     var tending = Tending(collected: 0, hasMore: search.isRunning)
     guard !going.isEmpty else { return tending }
     try transaction {
@@ -123,7 +106,7 @@ extension Store {
   ) throws(SQLiteError) -> [PendingTable.Item] {
     let settings = Set(tables.settings.map(\.id))
     let (items, next) = try versions.slice(after: search.after, limit: pace.comparedRows)
-    (search.after, search.isRunning) = (next, next != nil)
+    search.goOn(after: next)
     return items.filter {
       $0.version.isDeleted && $0.version.stamp < limit && !settings.contains($0.table)
     }

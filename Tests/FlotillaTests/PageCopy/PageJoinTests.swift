@@ -287,6 +287,6 @@ extension NodeTests {
 extension Node {
   /// Whether nothing is told of a new life.
   fileprivate var lifeRemarkIsEmpty: Bool {
-    get async { livesByWord.count == 0 }
+    get async { life.byWord.count == 0 }
   }
 }

@@ -2,9 +2,21 @@ import Replication
 import Store
 
 /// What a verification has found, in words that people know.
-extension Node {
+///
+/// Rows and authors are named as the file names them, which is asked for that. Without it the names
+/// of the site must do.
+struct VerifyWords: Sendable {
+  let store: StoreActor
+  let roll: Roll
+  /// The database, and the node, as a person names them.
+  let path: String
+  let node: String
+
+  /// The whole of it; `waiting`: tables that are not the same here and elsewhere, in words, though
+  /// all that is held of them is.
   func report(
-    _ audit: AuditResult, _ repaired: Int, _ peers: [VerifyReport.Peer], isNamed: Bool
+    _ audit: AuditResult, _ repaired: Int, _ peers: [VerifyReport.Peer], waiting: [String],
+    isNamed: Bool
   ) async -> VerifyReport {
     let names = await named(audit.findings.map { RowName(table: $0.table, key: $0.key.bytes) })
     var findings = zip(audit.findings, names).map {
@@ -17,21 +29,12 @@ extension Node {
     let count = audit.waiting + audit.repairable
     // Who cannot be compared at all proves nothing, and refutes nothing.
     let counted = peers.filter { $0.state != .incomparable || isNamed }
-    let waiting = await waitingKeys()
     return VerifyReport(
       identical: count == 0 && waiting.isEmpty && counted.allSatisfy(\.identical),
-      node: identity.name,
+      node: node,
       rows: audit.rows, digest: Self.digits(audit.digest.root), parked: audit.parked,
       local: findings, local_findings: count, repaired: repaired, peers: peers,
       waiting: waiting)
-  }
-
-  /// Tables that are not the same here and elsewhere, though all that is held of them is.
-  private func waitingKeys() async -> [String] {
-    let found = try? await store.run { (store) throws(StoreError) in
-      (try store.waitingKeys(), store.changedTables())
-    }
-    return found.map { keyRemarks($0, $1) } ?? []
   }
 
   /// In how many rows values are kept that a column cannot show; nothing where there are none.
@@ -42,6 +45,7 @@ extension Node {
     return "; values that a column does not show count in \(places.joined(separator: " and in "))"
   }
 
+  /// What came of the comparison with one peer.
   func report(_ found: Verification, name: String) async -> VerifyReport.Peer {
     switch found {
     case .stopped(let state, let reason):
@@ -71,7 +75,7 @@ extension Node {
       peer.on_the_way = comparison.onTheWay
       peer.forgotten = comparison.forgotten
       let rows = comparison.differences
-      let names = await namesHere(rows.map { $0.row?.table ?? "" })
+      let names = await store.namesHere(rows.map { $0.row?.table ?? "" })
       let keys = await named(
         zip(names, rows).map { RowName(table: $0, key: $1.row?.key.bytes ?? []) })
       let authors = await authors(of: rows)
@@ -102,14 +106,8 @@ extension Node {
     VerifyReport.Side(
       edited_by: row.dot.flatMap { authors[$0.origin] },
       edited_at: row.dot == nil || row.stamp <= Stamp.zero.successor
-        ? nil : Self.text(row.stamp.millisecondsSince1970),
+        ? nil : Node.text(row.stamp.millisecondsSince1970),
       state: "\(row.state)", content: row.stands ? Self.digits(row.hash) : nil)
-  }
-
-  /// What this file calls tables of the site; without the file the site's names must do.
-  func namesHere(_ tables: [String]) async -> [String] {
-    let names = try? await store.run { (store) throws(StoreError) in tables.map(store.nameHere) }
-    return names ?? tables
   }
 
   /// Keys by the names of their columns, and these in their order.
@@ -134,11 +132,19 @@ extension Node {
       }
       return nodes
     }
-    return nodes?.compactMapValues { roster.roll.entries[$0]?.name } ?? [:]
+    return nodes?.compactMapValues { roll.entries[$0]?.name } ?? [:]
   }
 
   private static func digits(_ word: UInt64) -> String {
     let digits = String(word, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}
+
+extension StoreActor {
+  /// What this file calls tables of the site; without the file the site's names must do.
+  func namesHere(_ tables: [String]) -> [String] {
+    let names = try? run { (store) throws(StoreError) in tables.map(store.nameHere) }
+    return names ?? tables
   }
 }

@@ -1,0 +1,41 @@
+import Replication
+import Store
+import Testing
+
+@testable import Flotilla
+
+/// What a patrol finds due.
+@Suite struct PatrolTimesTests {
+  @Test func `logs, replaced rows and the time of the site have their turns`() {
+    var it = PatrolTimes(asleep: 0)
+    let trims = [3_600_000, 3_600_001, 7_200_001, 7_200_002].map { it.takeTrim(at: $0) }
+    #expect(trims == [false, true, false, true])
+    let looks = [0, UndoBook.interval - 1, UndoBook.interval].map { it.takeUndoLook(at: $0) }
+    #expect(looks == [true, false, true])
+    it.saveClock(at: 5)
+    #expect(!it.isClockDue(at: 60_004) && it.isClockDue(at: 60_005))
+  }
+
+  @Test func `a second of sleep is nothing, and more is told once`() {
+    var it = PatrolTimes(asleep: 400)
+    let slept = [1_400, 2_401, 2_401].map { it.slept($0) }
+    #expect(slept == [nil, 1_001, nil])
+  }
+
+  @Test func `rows are asked for when there are others, or after a minute`() {
+    var it = PatrolTimes(asleep: 0)
+    #expect(it.isAskingDue(for: 1, at: 1))
+    it.ask(for: 1, at: 1)
+    #expect(!it.isAskingDue(for: 1, at: 60_000) && it.isAskingDue(for: 2, at: 60_000))
+    #expect(it.isAskingDue(for: 1, at: 60_001))
+  }
+
+  @Test func `who was without help for a minute on end goes on alone`() {
+    var it = PatrolTimes(asleep: 0)
+    let looks: [(isHelpless: Bool, at: Int64)] = [
+      (true, 10), (false, 20), (true, 30), (true, 60_029), (true, 60_030), (true, 60_031),
+    ]
+    let isLong = looks.map { it.isHelpless($0.isHelpless, at: $0.at) }
+    #expect(isLong == [false, false, false, false, true, false])
+  }
+}
