@@ -107,7 +107,7 @@ struct PeerRecord: Sendable {
     behindSince = Uptime.now
   }
 
-  /// A session with it has ended; `left`: another one goes on.
+  /// A session with it has ended, whose last word came at `heard`; `left`: another one goes on.
   mutating func end(_ left: PeerSession?, heard: Int64) {
     session = left
     isReceiving = false
