@@ -48,6 +48,7 @@ dpkg-dev            dpkg-shlibdeps
 optional='
 mariadb-server-core mariadbd
 mariadb-client-core mariadb
+galera-4            /usr/lib/galera/libgalera_smm.so
 python3-pymysql     /usr/lib/python3/dist-packages/pymysql/__init__.py
 '
 # What only `make deb-test` needs: setup.sh packaging.

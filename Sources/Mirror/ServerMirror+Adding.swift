@@ -60,7 +60,7 @@ actor MirrorWorkbench {
   private func connected() throws(FlotillaError) -> ServerConnection {
     if let server { return server }
     let made = try asking { () throws(ServerError) in
-      try ServerConnection(address, password: password)
+      try ServerConnection.open(address, password: password)
     }
     server = made
     return made

@@ -180,4 +180,21 @@ struct `A site and a server` {
       try await office.siteComesTo("10", "SELECT v FROM a WHERE id = 3")
     }
   }
+
+  @Test func `are told by clocks of one moment which change was later`() async throws {
+    try await Office.with { office in
+      // With so many tables it takes a while from the connection until the mirror goes on.
+      let others = (1...60).map { "CREATE TABLE other\($0)(id INTEGER PRIMARY KEY);" }.joined()
+      _ = try await office.open(
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, 'v');" + others,
+        "--create")
+      #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
+      try await office.site("UPDATE t SET v = 'first' WHERE id = 1")
+      try await office.server("UPDATE t SET v = 'second' WHERE id = 1")
+      #expect(try await office.flotilla("mirror", "shop.db", "resume").status == 0)
+      try await office.siteComesTo("second", "SELECT v FROM t WHERE id = 1")
+      try await office.isInSync()
+      #expect(try await office.server("SELECT v FROM t WHERE id = 1") == "second")
+    }
+  }
 }

@@ -191,14 +191,19 @@ final class OfficeSession: Sendable {
     (self.process, self.output, self.ready) = (process, output, ready)
   }
 
-  func isReady() async throws {
+  func isReady() async throws { try await says(ready) }
+
+  func says(_ word: String) async throws {
     let does = try await eventually {
-      try String(contentsOfFile: output, encoding: .utf8).contains(ready)
+      text.contains(word)
     }
-    try #require(does)
+    try #require(does, "\(text)")
   }
 
   var isOpen: Bool { process.isRunning }
+
+  /// What the client has shown.
+  var text: String { (try? String(contentsOfFile: output, encoding: .utf8)) ?? "" }
 
   /// The client is gone, and the server undoes what it had begun.
   func end() {
@@ -209,12 +214,14 @@ final class OfficeSession: Sendable {
 
 extension Office {
   /// Runs statements, says a word, and stays.
-  func session(_ sql: String, _ word: String) throws -> OfficeSession {
+  func session(
+    _ sql: String, _ word: String, at socket: String = "socket"
+  ) throws -> OfficeSession {
     let name = "session-\(UUID().uuidString.prefix(8))"
     let process = try start(
       [
         "mariadb", "--no-defaults", "-uroot", "-N", "-B", "--unbuffered",
-        "--socket=\(folder)/socket", "shop", "-e", "\(sql); SELECT '\(word)'; SELECT SLEEP(300)",
+        "--socket=\(folder)/\(socket)", "shop", "-e", "\(sql); SELECT '\(word)'; SELECT SLEEP(300)",
       ], name)
     return OfficeSession(process, path(name), word)
   }

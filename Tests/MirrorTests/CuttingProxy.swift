@@ -3,7 +3,8 @@ import Glibc
 import Synchronization
 
 /// Stands between a mirror and its server, on a socket of its own, and cuts a connection at a
-/// COMMIT when it is told to: before the server has it, or after it was carried out.
+/// COMMIT when it is told to: before the server has it, or after it was carried out. It may also
+/// have a COMMIT wait.
 final class CuttingProxy: Sendable {
   enum Cut: Sendable {
     /// The server never hears of it.
@@ -12,6 +13,8 @@ final class CuttingProxy: Sendable {
     case after
     /// It is carried out, and told only when something else has been done.
     case late
+    /// The server has it only when something else has been done. Nothing is cut.
+    case waiting
   }
 
   /// What is done at a COMMIT that is cut, while nothing has been answered.
@@ -23,6 +26,7 @@ final class CuttingProxy: Sendable {
     var passing = 0
     var meanwhile: Meanwhile?
     var cuts = 0
+    var reply: [UInt8] = []
     var isOver = false
   }
 
@@ -48,6 +52,13 @@ final class CuttingProxy: Sendable {
 
   /// How often it has cut.
   var cuts: Int { state.withLock(\.cuts) }
+
+  /// The error that the server answered to the COMMIT at which it cut last; nil if it was carried
+  /// out. "int<1> 0xFF: ERR_Packet header, int<2> error code" (mariadb.com, "ERR_Packet").
+  var error: Int? {
+    let reply = state.withLock(\.reply)
+    return reply.count > 6 && reply[4] == 0xFF ? Int(reply[5]) | Int(reply[6]) << 8 : nil
+  }
 
   func end() {
     state.withLock { $0.isOver = true }
@@ -106,13 +117,16 @@ final class CuttingProxy: Sendable {
           continue
         }
         var reply: [UInt8]?
+        if cut == .waiting { meanwhile?() }
         if cut != .before {
           guard Self.write(bytes, to: other) else { return }
           reply = Self.read(other)
         }
-        meanwhile?()
-        state.withLock { $0.cuts += 1 }
-        guard cut == .late, let reply, Self.write(reply, to: client) else { return }
+        if cut != .waiting { meanwhile?() }
+        state.withLock { ($0.cuts, $0.reply) = ($0.cuts + 1, reply ?? []) }
+        guard cut == .late || cut == .waiting, let reply, Self.write(reply, to: client) else {
+          return
+        }
       }
       if places[1].revents != 0 {
         guard let bytes = Self.read(other), Self.write(bytes, to: client) else { return }

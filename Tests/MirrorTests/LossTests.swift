@@ -170,8 +170,8 @@ struct `A mirror that loses its connection or its place` {
 
 extension Office {
   /// What has the server's own client run statements, on any thread.
-  func program(_ sql: String) -> @Sendable () -> Void {
-    let socket = path("socket")
+  func program(_ sql: String, at socket: String = "socket") -> @Sendable () -> Void {
+    let socket = path(socket)
     return {
       let program = Process()
       program.executableURL = URL(filePath: "/usr/bin/mariadb")

@@ -22,6 +22,7 @@ final class Office: Sendable {
   /// The socket over which the mirror reaches the server, in the folder.
   private let wayIn = Mutex("socket")
   private let named = Mutex("shop")
+  private let address = Mutex<String?>(nil)
   private let started = Mutex<[Process]>([])
   private let running = Mutex<Process?>(nil)
   /// The server that was started last.
@@ -37,6 +38,14 @@ final class Office: Sendable {
 
   /// A server that runs, with a database `shop` and a user for the mirror.
   static func with(_ body: (Office) async throws -> Void) async throws {
+    try await prepared { office in
+      try await office.startServer()
+      try await body(office)
+    }
+  }
+
+  /// The files of such a server; nothing runs yet.
+  static func prepared(_ body: (Office) async throws -> Void) async throws {
     let office = try Office()
     defer {
       for process in office.started.withLock({ $0 }) where process.isRunning {
@@ -46,12 +55,17 @@ final class Office: Sendable {
       try? FileManager.default.removeItem(atPath: office.folder)
     }
     try await OfficeTemplate.shared.copy(to: office)
-    try await office.startServer()
     try await body(office)
   }
 
   func path(_ name: String) -> String { folder + "/" + name }
-  var url: String { "mysql://flo@localhost/\(database)?socket=\(folder)/\(way)" }
+  /// Of the server; the one on the socket if nobody has said another one.
+  var url: String {
+    get {
+      address.withLock { $0 } ?? "mysql://flo@localhost/\(database)?socket=\(folder)/\(way)"
+    }
+    set { address.withLock { $0 = newValue } }
+  }
   /// As it stands in the address.
   var database: String {
     get { named.withLock { $0 } }
@@ -122,19 +136,21 @@ final class Office: Sendable {
     return process
   }
 
-  private func trial(
-    _ sql: String, in database: String = "mysql"
+  func trial(
+    _ sql: String, in database: String = "mysql", at socket: String = "socket"
   ) async throws -> (status: Int32, text: String) {
     try await run([
       "mariadb", "--no-defaults", "--default-character-set=utf8mb4", "-uroot", "-N", "-B",
-      "--socket=\(folder)/socket", database, "-e", sql,
+      "--socket=\(folder)/\(socket)", database, "-e", sql,
     ])
   }
 
   /// What the server's own client says to statements.
   @discardableResult
-  func server(_ sql: String, in database: String = "shop") async throws -> String {
-    let (status, text) = try await trial(sql, in: database)
+  func server(
+    _ sql: String, in database: String = "shop", at socket: String = "socket"
+  ) async throws -> String {
+    let (status, text) = try await trial(sql, in: database, at: socket)
     #expect(status == 0, "\(text)")
     return text
   }
@@ -194,9 +210,13 @@ final class Office: Sendable {
   }
 
   /// Waits until the server says so.
-  func serverComesTo(_ wanted: String, _ sql: String) async throws {
-    let does = try await eventually { try await trial(sql, in: "shop").text == wanted }
-    let now = try await server(sql)
+  func serverComesTo(
+    _ wanted: String, _ sql: String, at socket: String = "socket"
+  ) async throws {
+    let does = try await eventually {
+      try await trial(sql, in: "shop", at: socket).text == wanted
+    }
+    let now = try await server(sql, at: socket)
     #expect(does, "\(now)")
   }
 

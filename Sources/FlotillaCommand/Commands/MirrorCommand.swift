@@ -14,7 +14,8 @@ enum MirrorCommand {
       it touches anything; --yes answers. URL is mysql://USER@HOST:3306/DATABASE;
       the password is asked for, or is the first line of a file. Other hosts are
       spoken to through TLS alone: ?ca=FILE at the end of the URL says whose
-      certificates count; ?socket=FILE is a server of this machine.
+      certificates count; ?socket=FILE is a server of this machine. Nodes of one
+      cluster are named so: USER@HOST,HOST:PORT,HOST.
 
       The node that runs for DB does the work: `flotilla run DB`. status says how
       far it is, and which rows are held and why. pause and resume let it rest.

@@ -54,17 +54,24 @@ extension MirrorEngine {
     try await requireSameTables(session)
   }
 
-  /// Throws `.again` if a table is not as it was when the session began, on either side, or a
-  /// trigger of the mirror is not.
-  private func requireSameTables(_ session: MirrorSession) async throws(MirrorError) {
+  /// Compares the clock of the server with the time of the site. Gives what this node may do.
+  @discardableResult
+  func readClock(_ session: MirrorSession) async throws(MirrorError) -> OwnStanding {
     let standing: OwnStanding
     do throws(FlotillaError) {
       standing = try await replica.ownStanding()
     } catch {
       throw .node(error)
     }
-    // Clocks are set, and drift.
     try serving { () throws(ServerError) in try session.readClock(standing.siteTime) }
+    return standing
+  }
+
+  /// Throws `.again` if a table is not as it was when the session began, on either side, or a
+  /// trigger of the mirror is not.
+  private func requireSameTables(_ session: MirrorSession) async throws(MirrorError) {
+    // Clocks are set, and drift.
+    let standing = try await readClock(session)
     let look = MirrorSession.Look(
       server: try serving { () throws(ServerError) in
         try ServerLook.read(

@@ -50,7 +50,7 @@ extension MirrorEngine {
     }
     state.server = address.text
     let server = try serving { () throws(ServerError) in
-      try ServerConnection(address, password: password, lifeline)
+      try ServerConnection.open(address, password: password, lifeline)
     }
     let ledger = ServerLedger(
       server: server, database: server.database, site: mark, holder: settings.holder,
@@ -75,7 +75,7 @@ extension MirrorEngine {
     let session = MirrorSession(
       server, ledger, capture, site, losers, life: life, state: found)
     session.connect = { () throws(ServerError) in
-      try ServerConnection(address, password: password)
+      try ServerConnection.open(address, password: password)
     }
     try reading { () throws(SQLiteError) in
       session.known = try site.known(by: settings.holder)
@@ -87,10 +87,9 @@ extension MirrorEngine {
       // Of a table that is stopped nothing is owed: it is compared when it comes back.
       try session.settle(session.noted.filter { session.byNumber[$0.number] == nil })
     }
-    try serving { () throws(ServerError) in
-      session.held.entries = try ledger.held()
-      try session.readClock(standing.siteTime)
-    }
+    try serving { () throws(ServerError) in session.held.entries = try ledger.held() }
+    // Both clocks at one moment: what was said before both schemas were read is old by now.
+    try await readClock(session)
     return session
   }
 

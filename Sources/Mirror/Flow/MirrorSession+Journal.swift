@@ -283,7 +283,7 @@ extension MirrorSession {
       .joined(separator: ", ")
     let table = place?.table ?? link.server.sqlName
     let marks = "(\(link.keyMarks.joined(separator: ", ")))"
-    let encoded = keys.compactMap { try? encodedKey(MirroredRow(link, key: $0, row: nil)) }
+    let encoded = keys.compactMap { try? Self.encoded(key: $0, link) }
     for start in stride(from: 0, to: encoded.count, by: Self.mostKeys) {
       let part = Self.filled(Array(encoded[start..<min(start + Self.mostKeys, encoded.count)]))
       let list = Array(repeating: marks, count: part.count).joined(separator: ", ")

@@ -79,7 +79,14 @@ extension MirrorSession {
     if !rows.isEmpty {
       try server.execute("SET \(capture.turn) = \(Int64.random(in: 1...Int64.max))")
     }
-    let groups = Dictionary(grouping: rows, by: \.link.number)
+    // Most pages are of one table.
+    let first = rows.first?.link.number
+    let groups: [Int: [MirroredRow]] =
+      if let first, rows.allSatisfy({ $0.link.number == first }) {
+        [first: rows]
+      } else {
+        Dictionary(grouping: rows, by: \.link.number)
+      }
     for number in groups.keys.sorted() {
       guard let link = byNumber[number], let group = groups[number] else { continue }
       // Where the server's own triggers change what is written, that is noted as others' changes.

@@ -54,16 +54,14 @@ struct RowKey: Hashable, Sendable {
 struct MirroredRow: Sendable {
   let link: TableLink
   let key: [Value]
+  let name: RowKey
   /// In the order of the link's columns; nil if there is no such row.
   var row: [Value]?
 
   init(_ link: TableLink, key: [Value], row: [Value]?) {
-    self.link = link
-    self.key = key
-    self.row = row
+    (self.link, self.key, self.row) = (link, key, row)
+    name = RowKey(link.number, key)
   }
-
-  var name: RowKey { RowKey(link.number, key) }
 
   /// Stands for its content; empty if there is none.
   var print: String { row.map(RowKey.fingerprint) ?? "" }

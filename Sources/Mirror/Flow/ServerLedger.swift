@@ -24,6 +24,9 @@ struct ServerLedger {
   /// So long a mirror that says nothing keeps its place, in seconds.
   static let lease = 15
 
+  /// What tells one server from others: several nodes of a cluster may be on one machine.
+  private static let machine = "LEFT(CONCAT(@@hostname, ' ', @@datadir), 255)"
+
   /// The same, by another connection.
   func by(_ server: ServerConnection) -> ServerLedger {
     ServerLedger(
@@ -136,7 +139,7 @@ struct ServerLedger {
         of: 8,
         """
         SELECT holder, node, session, until > CURRENT_TIMESTAMP(6), place, life, number,
-          host = @@hostname AND NOT EXISTS (SELECT 1 FROM information_schema.processlist
+          host = \(Self.machine) AND NOT EXISTS (SELECT 1 FROM information_schema.processlist
             WHERE id = \(table("state")).connection)
         FROM \(table("state")) WHERE site = ? FOR UPDATE
         """, [.string(site)]
@@ -162,7 +165,7 @@ struct ServerLedger {
       try server.run(
         """
         UPDATE \(table("state")) SET session = ?, connection = CONNECTION_ID(),
-          host = @@hostname, until = CURRENT_TIMESTAMP(6) + INTERVAL \(Self.lease) SECOND
+          host = \(Self.machine), until = CURRENT_TIMESTAMP(6) + INTERVAL \(Self.lease) SECOND
         WHERE site = ?
         """, [.string(session), .string(site)])
       return (

@@ -5,6 +5,8 @@ import FoundationEssentials
 ///
 /// `?socket=/run/mysqld/mysqld.sock` names the socket of a server on this machine, `?ca=FILE` whose
 /// certificates are believed. There is no place for a password.
+///
+/// `mysql://user@one,two:3307,three/shop` names nodes of one cluster, each with all that there is.
 public struct ServerAddress: Sendable, Equatable {
   public let host: String
   public let port: Int
@@ -12,9 +14,41 @@ public struct ServerAddress: Sendable, Equatable {
   public let database: String
   public let socket: String?
   public let authority: String?
+  /// Further nodes of the cluster, in the order in which they are tried.
+  public private(set) var others: [ServerAddress] = []
+
+  /// So many nodes of a cluster are named at most.
+  private static let mostHosts = 16
 
   /// Reads a URL; what is wrong with it is an error of usage.
   public init(_ text: String) throws(FlotillaError) {
+    let texts = Self.alone(text)
+    guard texts.count <= Self.mostHosts else {
+      throw Self.wrong("it names more than \(Self.mostHosts) hosts")
+    }
+    try self.init(one: texts[0])
+    for text in texts.dropFirst() { others.append(try Self(one: text)) }
+    guard others.isEmpty || !([self] + others).contains(where: { $0.host.isEmpty }) else {
+      throw Self.wrong("one of its hosts has no name")
+    }
+    guard others.isEmpty || socket == nil else {
+      throw Self.wrong("a socket belongs to one server, and it names several hosts")
+    }
+  }
+
+  /// The URL once for each of the hosts that it names.
+  private static func alone(_ text: String) -> [String] {
+    guard let scheme = text.firstRange(of: "://") else { return [text] }
+    let rest = text[scheme.upperBound...]
+    let authority = rest.prefix { !"/?#".contains($0) }
+    let start = authority.lastIndex(of: "@").map { authority.index(after: $0) }
+    let hosts = authority[(start ?? authority.startIndex)...]
+    let (before, after) = (text[..<hosts.startIndex], text[hosts.endIndex...])
+    return hosts.split(separator: ",", omittingEmptySubsequences: false)
+      .map { "\(before)\($0)\(after)" }
+  }
+
+  private init(one text: String) throws(FlotillaError) {
     guard let url = URLComponents(string: text), let scheme = url.scheme,
       ["mysql", "mariadb"].contains(scheme.lowercased())
     else {
@@ -65,7 +99,13 @@ public struct ServerAddress: Sendable, Equatable {
 
   /// Without what only this machine's files say.
   public var text: String {
-    let place = host.isEmpty ? "localhost" : host.contains(":") ? "[\(host)]" : host
-    return "mysql://\(user)@\(place)\(socket == nil ? ":\(port)" : "")/\(database)"
+    let places = ([self] + others).map(\.place).joined(separator: ",")
+    return "mysql://\(user)@\(places)/\(database)"
+  }
+
+  /// The host, and its port if that counts.
+  var place: String {
+    let name = host.isEmpty ? "localhost" : host.contains(":") ? "[\(host)]" : host
+    return socket == nil ? "\(name):\(port)" : name
   }
 }

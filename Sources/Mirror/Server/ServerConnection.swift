@@ -35,6 +35,27 @@ package final class ServerConnection {
 
   private let lifeline: Lifeline?
 
+  /// To the first of the nodes of an address that lets us in and is at work. If none does, the
+  /// error says of each why.
+  static func open(
+    _ address: ServerAddress, password: String, _ lifeline: Lifeline? = nil
+  ) throws(ServerError) -> ServerConnection {
+    guard !address.others.isEmpty else {
+      return try ServerConnection(address, password: password, lifeline)
+    }
+    var (reasons, code): ([String], UInt32) = ([], 0)
+    for node in [address] + address.others {
+      do throws(ServerError) {
+        return try ServerConnection(node, password: password, lifeline)
+      } catch {
+        reasons.append("\(node.place): \(error.text)")
+        code = error.code
+      }
+    }
+    throw ServerError(code: code, message: reasons.joined(separator: "; "))
+  }
+
+  /// To the first node of an address alone.
   package init(
     _ address: ServerAddress, password: String, _ lifeline: Lifeline? = nil
   ) throws(ServerError) {
@@ -80,6 +101,20 @@ package final class ServerConnection {
     limits.version = row[0].string ?? ""
     limits.packet = Int(max(1 << 17, min(row[1].integer ?? 1 << 20, 1 << 30)))
     database = name
+    try waitForCluster()
+  }
+
+  /// On a node of a cluster: until it has all that was committed on any of them before. Else who
+  /// comes from a node that was lost would take it for a backup. One without a majority refuses.
+  ///
+  /// "READ: check on SELECT, SHOW and BEGIN/START TRANSACTION statements" (mariadb.com,
+  /// "wsrep_sync_wait").
+  private func waitForCluster() throws(ServerError) {
+    let row = try rows(of: 2, "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'").first
+    guard row?[1].string?.uppercased() == "ON" else { return }
+    try execute("SET SESSION wsrep_sync_wait = 1")
+    try transaction { () throws(ServerError) in }
+    try execute("SET SESSION wsrep_sync_wait = DEFAULT")
   }
 
   static func error(of handle: UnsafeMutablePointer<MYSQL>) -> ServerError {

@@ -1,7 +1,8 @@
 import SQLite
 
-/// A table of the replica and the one of the server that is kept equal to it.
-struct TableLink: Sendable, Equatable {
+/// A table of the replica and the one of the server that is kept equal to it. Every row on its way
+/// refers to one, so it is not copied.
+final class TableLink: Sendable, Equatable {
   struct Column: Sendable, Equatable {
     /// Its place in the table of the replica.
     var place: Int
@@ -12,12 +13,23 @@ struct TableLink: Sendable, Equatable {
   }
 
   /// By which the server's side of the mirror knows it.
-  var number: Int
-  var site: SiteTable
-  var server: ServerTable
-  var columns: [Column]
+  let number: Int
+  let site: SiteTable
+  let server: ServerTable
+  let columns: [Column]
   /// The places of the key's columns among `columns`.
-  var key: [Int]
+  let key: [Int]
+
+  init(number: Int, site: SiteTable, server: ServerTable, columns: [Column], key: [Int]) {
+    (self.number, self.site, self.server) = (number, site, server)
+    (self.columns, self.key) = (columns, key)
+  }
+
+  static func == (one: TableLink, other: TableLink) -> Bool {
+    one === other
+      || one.number == other.number && one.site == other.site && one.server == other.server
+        && one.columns == other.columns && one.key == other.key
+  }
 
   /// The values of a row's key.
   func key(of row: [Value]) -> [Value] { key.map { row[$0] } }
