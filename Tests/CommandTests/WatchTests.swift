@@ -138,6 +138,28 @@ import Testing
     #expect(try book.isNews(report(.inSync)))
   }
 
+  @Test func `is not given for rows on their way, unless they are for long`() throws {
+    var book = AlarmBook()
+    let start = ContinuousClock.now
+    func isNews(_ state: PeerReport.State, _ seconds: Int) throws -> Bool {
+      var report = try report(state)
+      report.in_sync = state == .inSync
+      return book.isNews(report, at: start + .seconds(seconds))
+    }
+    #expect(try !isNews(.inSync, 0))
+    for second in stride(from: 2, to: 40, by: 4) {
+      #expect(try !isNews(.catchingUp, second))
+      #expect(try !isNews(.inSync, second + 2))
+    }
+    #expect(try !isNews(.catchingUp, 50))
+    #expect(try !isNews(.catchingUp, 59))
+    #expect(try isNews(.catchingUp, 60))
+    #expect(try !isNews(.catchingUp, 62))
+    #expect(try isNews(.inSync, 64))
+    #expect(try !isNews(.catchingUp, 66))
+    #expect(try isNews(.away, 67))
+  }
+
   @Test func `reads the log only where its length has changed`() throws {
     var book = AlarmBook()
     #expect(try book.wantsConflicts(report(.inSync)))

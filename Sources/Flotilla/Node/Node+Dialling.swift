@@ -39,7 +39,7 @@ extension Node {
       }
       return try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
     } catch {
-      let known = peers.values.map(\.name).sorted().joined(separator: ", ")
+      let known = others.map(\.name).sorted().joined(separator: ", ")
       throw FlotillaError(
         .refused, "\(address) is no member that this node knows, and no address",
         remedy: known.isEmpty

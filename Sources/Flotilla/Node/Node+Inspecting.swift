@@ -23,7 +23,7 @@ extension Node {
   /// Compares with one peer, once: the sums, then the rows of the sums that differ.
   func inspect(_ node: Identity, _ audit: AuditResult, deadline: Int64) async -> Verification {
     guard let peer = peers[node], let session = peer.session else {
-      return .stopped(.away, "not in reach")
+      return .stopped(.away, standing?.text ?? Self.absent)
     }
     if let reason = incomparable(with: peer) { return .stopped(.incomparable, reason) }
     questions.beginInspection(session.id)

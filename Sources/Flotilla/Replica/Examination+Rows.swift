@@ -49,7 +49,7 @@ extension Examination {
         "See: flotilla conflicts \(shellWord(path))")
     }
     if shelved.isEmpty, replaced.isEmpty {
-      add("rows", .ok, "no row is parked, and no edit has lost against another one")
+      add("rows", .ok, "no row is parked, and no conflict is open")
     }
   }
 

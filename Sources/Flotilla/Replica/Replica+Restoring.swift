@@ -4,9 +4,13 @@ import Store
 
 /// Bringing back what lost.
 extension Replica {
-  /// Writes what lost again, as a new edit of this node that knows what stands.
-  public func restoreConflict(_ id: Int) async throws(FlotillaError) -> ConflictChange {
-    let found = try await conflict(id)
+  /// Writes what lost again, as a new edit of this node that knows what stands. With other values
+  /// in some columns, so that it can stand under another key, beside what has won.
+  public func restoreConflict(
+    _ id: Int, setting values: [String: SQLValue] = [:]
+  ) async throws(FlotillaError) -> ConflictChange {
+    var found = try await conflict(id)
+    let key = found.key
     // Who has dismissed the wrong one can still bring it back.
     let isOpen = [Conflict.State.open, .dismissed].map(\.rawValue).contains(found.state)
     guard isOpen, found.became == nil else { throw settled(found) }
@@ -16,12 +20,13 @@ extension Replica {
         .table, "what lost in conflict \(id) is not here, so it cannot be restored",
         remedy: "It is with the node that made it.")
     }
+    if !values.isEmpty { try found.set(values) }
     guard !found.isOfSettings else {
       try await restoreSetting(found)
       try await withFile { store throws(StoreError) in try store.settle(Int64(id), as: .restored) }
       return ConflictChange(id: id, state: Conflict.State.restored.rawValue)
     }
-    return try await restoreRow(found)
+    return try await restoreRow(found, isMoved: found.key != key)
   }
 
   /// Makes the choice that lost again, as its command would.
@@ -43,7 +48,7 @@ extension Replica {
 
   /// Writes a row into its table, as any program would.
   private func restoreRow(
-    _ found: ConflictReport.Conflict
+    _ found: ConflictReport.Conflict, isMoved: Bool
   ) async throws(FlotillaError) -> ConflictChange {
     let (id, path, file) = (found.id, path, sidecar.database)
     let (columns, isAllowed, office) = try await withFile { store throws(StoreError) in
@@ -62,7 +67,7 @@ extension Replica {
         try connection.execute("PRAGMA foreign_keys = ON")
         return try connection.transaction { () throws(SQLiteError) in
           let restoration = Restoration(conflict: found, keyColumns: columns)
-          var change = try restoration.news(on: connection)
+          var change = try restoration.news(on: connection, isMoved: isMoved)
           try restoration.write(on: connection)
           try connection.run(
             "UPDATE _flotilla_conflict SET state = 'restored' WHERE id = ?",
@@ -110,5 +115,25 @@ extension Replica {
       case .refused = try store.permission(toWrite: key, of: conflict.table)
     else { return true }
     return false
+  }
+}
+
+extension ConflictReport.Conflict {
+  /// Gives what lost other values.
+  fileprivate mutating func set(_ values: [String: SQLValue]) throws(FlotillaError) {
+    guard var row = loser?.row, !isOfSettings else {
+      throw FlotillaError(
+        .refused, "what lost in conflict \(id) is no row, so it has no column to set")
+    }
+    for (name, value) in values {
+      guard let column = row.keys.first(where: { isSameName($0, name) }) else {
+        throw FlotillaError(
+          .refused, "what lost in conflict \(id) has no column \(name)",
+          remedy: "It has: \(row.keys.sorted().joined(separator: ", "))")
+      }
+      row[column] = value
+      if let column = key.keys.first(where: { isSameName($0, name) }) { key[column] = value }
+    }
+    loser?.row = row
   }
 }

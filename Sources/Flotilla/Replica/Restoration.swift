@@ -6,9 +6,16 @@ struct Restoration {
   let conflict: ConflictReport.Conflict
   let keyColumns: [String]
 
-  /// What is written over, if that is not what stood when the conflict was noted.
-  func news(on connection: Connection) throws(SQLiteError) -> ConflictChange {
+  /// What is written over, if that is not what stood when the conflict was noted. `isMoved`: it is
+  /// written under another key, where no row may stand.
+  func news(on connection: Connection, isMoved: Bool) throws(SQLiteError) -> ConflictChange {
     var change = ConflictChange(id: conflict.id, state: Conflict.State.restored.rawValue)
+    if isMoved {
+      guard try standing(on: connection) == nil else {
+        throw SQLiteError(code: 19, message: "another row has that key")
+      }
+      return change
+    }
     change.isDelete = conflict.isDelete
     guard let present = try standing(on: connection) else {
       change.was_gone = conflict.winner?.deleted == false

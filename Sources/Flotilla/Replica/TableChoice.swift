@@ -74,8 +74,10 @@ struct TableChoice {
         table: trigger.target,
         text: "\(quoted(trigger.target)) has a column \(trigger.column) that the trigger "
           + "\(trigger.name) of \(quoted(trigger.source)) computes: where two machines write, one "
-          + "result replaces the other, and neither counts both; flotilla untrack "
-          + "\(shellWord(store.path)) \(shellWord(trigger.target)) lets each machine keep its own")
+          + "result replaces the other, and neither counts both; better compute it when it is "
+          + "read, in a view. If \(quoted(trigger.target)) holds nothing but totals, flotilla "
+          + "untrack \(shellWord(store.path)) \(shellWord(trigger.target)) lets each machine keep "
+          + "its own")
     }
   }
 

@@ -6,7 +6,8 @@
 /// beside holds of 50 ms with gaps of 1 ms.
 ///
 /// While nobody writes, holds follow one another for a while. Who comes then has slept no more than
-/// 25 ms at a time when the next free moment begins, and that is longer.
+/// 25 ms at a time when the next free moment begins, and that is longer. Who has waited through a
+/// longer hold sleeps longer by then, and finds a longer moment.
 struct Courtesy: Sendable {
   /// The long free moment, in ms, and how often it comes.
   static let longPause: Int64 = 120
@@ -21,6 +22,14 @@ struct Courtesy: Sendable {
   /// When the series of holds began that nobody has interrupted.
   private var seriesStart: Int64 = 0
 
+  /// Holds that are shorter count for nothing, unless more work waits.
+  static let least: Int64 = 20
+
+  /// Longer than who has waited for so many ms sleeps at a time.
+  private static func pause(after waited: Int64) -> Int64 {
+    waited < 128 ? shortPause : waited < 228 ? 60 : longPause
+  }
+
   /// The lock was held from `start` to `end`; `isWanted` if programs write, too.
   mutating func held(from start: Int64, to end: Int64, isWanted: Bool) {
     // After a quiet time a new series of holds begins.
@@ -30,7 +39,7 @@ struct Courtesy: Sendable {
     if isWanted, end - lastLongPause >= Self.period {
       pause = max(pause, Self.longPause)
     } else if !isWanted, end - seriesStart >= Self.series {
-      pause = Self.shortPause
+      pause = Self.pause(after: end - seriesStart)
     }
     if pause >= Self.longPause { lastLongPause = end + pause }
     if pause > 0 { seriesStart = end + pause }

@@ -94,7 +94,7 @@ actor StoreActor {
   func merge(_ slice: MergeSlice) async throws(StoreError) -> (MergeOutcome, Position) {
     while try await foldBacklog(isSent: false) != nil {}
     let isBulk = isShared && slice.isLong
-    if isBulk { await wait(until: courtesy.nextHold) }
+    if isShared { await wait(until: courtesy.nextHold) }
     let (outcome, position, held) = try await patiently { (store) throws(StoreError) in
       let before = store.lockHeld
       return (
@@ -102,7 +102,7 @@ actor StoreActor {
         (store.lockHeld - before).microseconds
       )
     }
-    if isBulk { try note(held) }
+    if isBulk || isShared && Self.isLong(held) { try note(held) }
     if slice.isFull { mergeSize.held(for: held / 1_000) }
     return (outcome, position)
   }
@@ -126,12 +126,14 @@ actor StoreActor {
         try store.fold(at: clock.now), store.position, (store.lockHeld - before).microseconds
       )
     }
-    if result.hasMore {
-      try note(held)
-      foldSize.held(for: held / 1_000)
-    }
+    if result.hasMore || Self.isLong(held) { try note(held) }
+    if result.hasMore { foldSize.held(for: held / 1_000) }
     return (result, position, held)
   }
+
+  /// Whether programs that have waited meanwhile are owed a free moment: rows that get fresh keys,
+  /// or a long row, may take the lock for long though nothing more is to be done.
+  private static func isLong(_ held: Int64) -> Bool { held > Courtesy.least * 1_000 }
 
   /// Notes that the write lock was held for so many µs, and whether a program has written of late.
   private func note(_ held: Int64) throws(StoreError) {

@@ -106,7 +106,7 @@ extension Conflicts {
   }
 
   /// The number of a conflict; nil if it is the name of a parked row.
-  private static func number(
+  static func number(
     _ id: String, _ action: String, _ call: Call
   ) throws(FlotillaError) -> Int? {
     if id.first == "p" { return nil }
@@ -137,14 +137,9 @@ extension Conflicts {
   ) async throws(FlotillaError) {
     let number = try number(id, action, call)
     let settings = try settings(call)
-    guard settings.isEmpty || action == "restore" && number == nil else {
-      throw FlotillaError(
-        .usage, "--set goes with restore and a parked row",
-        remedy: "See: flotilla conflicts \(call.shellPath) --parked")
-    }
     switch (action, number) {
     case ("restore", let number?):
-      let change = try await call.replica.restoreConflict(number)
+      let change = try await call.replica.restoreConflict(number, setting: settings)
       changes.conflicts.append(change)
       changes.lines.append(restored(change))
     case ("restore", nil):
@@ -214,7 +209,7 @@ extension Conflicts {
     }
     call.print(conflict, as: sides(conflict, colour: call.output.colour) + "\n" + why(conflict))
     if !call.json, conflict.state == "open" || conflict.state == "dismissed" {
-      call.output.remark(ways(number, isDelete: conflict.isDelete, call))
+      call.output.remark(ways(conflict, call))
     }
     return .done
   }

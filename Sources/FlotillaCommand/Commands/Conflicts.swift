@@ -35,7 +35,7 @@ enum Conflicts {
         help: "only those of one table: of the list, or of all that are settled"),
       Option(
         name: "--set", value: Option.Value(name: "COLUMN=VALUE", kind: .text), repeats: true,
-        help: "restores a parked row with another value in a column"),
+        help: "restores with another value in a column, as under another key"),
       Option(name: "--sql", help: "shows the row as a statement that writes it, or deletes it"),
       Option(
         name: "--all", help: "also those that were restored or dismissed, and all fresh keys"),
@@ -84,6 +84,8 @@ enum Conflicts {
     let isAll = call.arguments.texts("ID") == ["all"]
     let isAtOnce = isAll && action == "dismiss" && !call.arguments.has("--parked")
     if isAtOnce { try await dismissAll(ids, call, &changes) }
+    // A word that is no number is told before anything is done.
+    for id in isAll ? [] : ids { _ = try number(id, action, call) }
     for id in isAtOnce ? [] : ids {
       do {
         try await settle(id, action, call, &changes)
@@ -108,12 +110,17 @@ enum Conflicts {
   }
 
   /// What can be done about a conflict.
-  static func ways(_ id: Int, isDelete: Bool, _ call: Call) -> String {
+  static func ways(_ conflict: ConflictReport.Conflict, _ call: Call) -> String {
     let command = "flotilla conflicts \(call.shellPath)"
-    let again = isDelete ? "to delete it again:       " : "to write what lost again: "
-    return
-      "\(again)\(command) restore \(id)\nto take it off the list:   \(command) "
-      + "dismiss \(id)"
+    let again = conflict.isDelete ? "to delete it again:       " : "to write what lost again: "
+    // Two rows that mean different things have got one key.
+    let key = conflict.reason == "key-collision" ? conflict.key_columns?.first : nil
+    let both = key.map {
+      "to keep both:              \(command) restore \(conflict.id) --set "
+        + "\(printable(shellWord($0)))=VALUE\n"
+    }
+    return "\(again)\(command) restore \(conflict.id)\n" + (both ?? "")
+      + "to take it off the list:   \(command) dismiss \(conflict.id)"
   }
 
   private static func isSetting(_ call: Call) -> Bool {

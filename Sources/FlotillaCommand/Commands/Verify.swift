@@ -57,7 +57,7 @@ enum Verify {
     if report.local_findings > 0 { lines.append(findings(report, colour: colour)) }
     if report.peers.isEmpty { lines.append("there is no other node to compare with") }
     for peer in report.peers {
-      lines.append("\(printable(peer.node)): \(line(peer))")
+      lines.append("\(printable(peer.node)): \(line(peer, beside: report.digest))")
       if !peer.differing.isEmpty { lines.append(rows(peer, colour: colour)) }
     }
     lines += report.waiting.map { "! " + printable($0) }
@@ -74,11 +74,14 @@ enum Verify {
       + "\(parked), digest \(report.digest)\(repaired)"
   }
 
-  private static func line(_ peer: VerifyReport.Peer) -> String {
+  private static func line(_ peer: VerifyReport.Peer, beside own: String) -> String {
     var parts: [String] = []
     switch peer.state {
     case .identical:
-      parts = ["identical", counted(peer.rows ?? 0, "row"), "digest \(peer.digest ?? "?")"]
+      // Where programs write, each peer is compared with what is here at another moment.
+      let when = peer.digest == own ? "" : " when it was compared, of what was here then"
+      let digest = peer.digest ?? "?"
+      parts = ["identical" + when, counted(peer.rows ?? 0, "row"), "digest \(digest)"]
     case .differing where peer.differing_rows > 0:
       parts = [peer.differing_rows == 1 ? "1 row differs" : differ(peer.differing_rows)]
     case .differing: parts = [peer.error.map(printable) ?? "as here"]

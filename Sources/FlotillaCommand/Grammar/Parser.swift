@@ -24,6 +24,13 @@ extension Program {
       if let topic = Topic(rawValue: words[1]) {
         return .topic(topic, commands.first { $0.name == words[1] })
       }
+      let names = commands.map(\.name) + laterCommands
+      guard words[1].hasPrefix("-") || names.contains(words[1]) else {
+        let near = suggestion(for: words[1], among: names + Topic.allCases.map(\.rawValue))
+        throw UsageError(
+          "there is no command and no topic \(quoted(words[1]))\(near)",
+          remedy: "`flotilla --help` lists both")
+      }
       return .help(try command(named: words[1], words: words))
     case "help": throw UsageError("`flotilla help` takes the name of one command or topic")
     case Completion.request: return .completion(Array(words.dropFirst()))

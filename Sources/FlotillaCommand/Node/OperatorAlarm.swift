@@ -10,10 +10,21 @@ struct AlarmCommands: Sendable, Equatable {
 
 /// What an alarm is about, and nothing else: two equal ones are one alarm.
 struct AlarmState: Sendable, Equatable {
-  let isInSync: Bool
+  var isInSync: Bool
   let trouble: String?
   /// The state of each peer by its name.
-  let peers: [String: PeerReport.State]
+  var peers: [String: PeerReport.State]
+
+  /// The same as if no row were on its way.
+  private var settled: AlarmState {
+    var settled = self
+    settled.isInSync = true
+    settled.peers = peers.mapValues { $0 == .catchingUp ? .inSync : $0 }
+    return settled
+  }
+
+  /// Whether it differs by rows on their way alone.
+  func onlyLags(_ before: AlarmState) -> Bool { settled == before.settled }
 
   init(_ report: StatusReport) {
     isInSync = report.in_sync
@@ -38,7 +49,12 @@ struct AlarmState: Sendable, Equatable {
 /// Notices what has changed since it last looked. Without a start the first look is only a
 /// beginning.
 struct AlarmBook {
+  /// Where programs write, rows are on their way at every other look: that is none for so long.
+  static let patience = Duration.seconds(10)
+
   private var state: AlarmState?
+  /// Since when rows have been on their way, and nobody was told.
+  private var lagsSince: ContinuousClock.Instant?
   private var count: Int?
   /// As many as were there when the log was asked for, which may fail.
   private var asked: Int?
@@ -52,11 +68,25 @@ struct AlarmBook {
   }
 
   /// Whether the state is another one than at the last look.
-  mutating func isNews(_ report: StatusReport) -> Bool {
+  mutating func isNews(
+    _ report: StatusReport, at now: ContinuousClock.Instant = .now
+  ) -> Bool {
     let next = AlarmState(report)
-    defer { state = next }
-    let before = state ?? (isStart ? AlarmState(before: report) : nil)
-    return before.map { $0 != next } ?? false
+    guard let before = state ?? (isStart ? AlarmState(before: report) : nil) else {
+      state = next
+      return false
+    }
+    state = before
+    guard next != before else {
+      lagsSince = nil
+      return false
+    }
+    if before.isInSync, next.onlyLags(before) {
+      lagsSince = lagsSince ?? now
+      guard let lagsSince, now - lagsSince >= Self.patience else { return false }
+    }
+    (state, lagsSince) = (next, nil)
+    return true
   }
 
   /// Whether it is worth to read the log of conflicts: there are more or fewer than there were.
