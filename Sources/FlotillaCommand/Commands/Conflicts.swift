@@ -113,13 +113,15 @@ enum Conflicts {
   static func ways(_ conflict: ConflictReport.Conflict, _ call: Call) -> String {
     let command = "flotilla conflicts \(call.shellPath)"
     let again = conflict.isDelete ? "to delete it again:       " : "to write what lost again: "
-    // Two rows that mean different things have got one key.
-    let key = conflict.reason == "key-collision" ? conflict.key_columns?.first : nil
-    let both = key.map {
-      "to keep both:              \(command) restore \(conflict.id) --set "
-        + "\(printable(shellWord($0)))=VALUE\n"
+    // Two rows that mean different things may have got one number.
+    var both = ""
+    if !conflict.isDelete, !conflict.isOfSettings, conflict.key.count == 1,
+      case (let column, .integer)? = conflict.key.first
+    {
+      both = "to keep both rows:         \(command) restore \(conflict.id) --set "
+        + "\(printable(shellWord(column)))=VALUE\n"
     }
-    return "\(again)\(command) restore \(conflict.id)\n" + (both ?? "")
+    return "\(again)\(command) restore \(conflict.id)\n" + both
       + "to take it off the list:   \(command) dismiss \(conflict.id)"
   }
 
