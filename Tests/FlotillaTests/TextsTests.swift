@@ -25,6 +25,11 @@ import Testing
     #expect(" \t a b\r\n\n".trimmed == "a b")
     #expect("\n ".trimmed == "" && "".trimmed == "")
     #expect(try Replica.checkedName(" ward 1\t") == "ward 1")
+    #expect(Replica.isName("Kräuter-Küche 2") && Replica.isName("病棟"))
+    for name in ["--disown", "-h", " b", "b\u{FE0F}", "\u{AD}b", "b\u{202E}c", "b\u{E0041}"] {
+      #expect(!Replica.isName(name), "\(name)")
+    }
+    #expect(!Replica.isName(String(repeating: "n", count: 129)))
     for name in ["ward\n", "\nward", "\u{0}ward", " ", ""] {
       #expect(throws: FlotillaError.self) { try Replica.checkedName(name) }
     }

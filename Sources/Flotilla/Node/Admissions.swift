@@ -35,13 +35,12 @@ struct Admissions: Sendable {
 
   /// Why a joiner that shows an invitation is not let in; nil if it is as far as that goes.
   ///
-  /// Whoever has used one may ask again, if the answer was lost on the way.
+  /// Whoever has used one may ask again, if the answer was lost on the way; `hasCome`: it was not,
+  /// for the joiner has been here as a member.
   func objection(
-    to shown: [UInt8], by joiner: Identity?, at clock: BootClock
+    to shown: [UInt8], by joiner: Identity?, hasCome: Bool, at clock: BootClock
   ) -> InvitationBook.Verdict? {
-    guard let invitation = book.invitation(shown) else { return .unknown }
-    if let user = invitation.usedBy, user != joiner?.description { return .used }
-    return invitation.isExpired(clock) ? .expired : nil
+    book.objection(to: shown, by: joiner, hasCome: hasCome, at: clock)
   }
 
   /// What comes of a joiner that wants in; a code that may have been used is used.

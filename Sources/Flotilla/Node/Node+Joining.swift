@@ -66,7 +66,9 @@ extension Node {
     guard case .pairing(let shown) = session.link.peer else { return }
     do {
       let joiner = await session.announced
-      if let objection = admissions.objection(to: shown, by: joiner, at: .now) {
+      let objection = admissions.objection(
+        to: shown, by: joiner, hasCome: joiner.map(hasCome) ?? false, at: .now)
+      if let objection {
         return await refuse(session, objection)
       }
       try await offer(session)
@@ -96,6 +98,7 @@ extension Node {
     guard await node == session.announced,
       Signature.isValid(join.proof, of: JoinProof.bytes(session.link), by: join.key)
     else { return await refuse(session, .badMessage, "the joiner does not own its key") }
+    guard !hasCome(node) else { return await refuse(session, .used) }
     do {
       let verdict = try admissions.use(invitation, by: node, at: .now)
       guard case .admitted(let role) = verdict else { return await refuse(session, verdict) }
@@ -106,14 +109,21 @@ extension Node {
     }
   }
 
+  /// Whether a node was here as a member, or is none any more: it is not let in once more.
+  private func hasCome(_ node: Identity) -> Bool {
+    guard let entry = roster.roll.entries[node] else { return false }
+    return !entry.isMember || peers[node]?.hasSpoken == true || peers[node]?.holds.isEmpty == false
+  }
+
   private func admit(
     _ join: Join, _ node: Identity, _ role: Role, _ session: PeerSession
   ) async throws(FlotillaError) {
     let words = JoinProof.words(session.link)
     // Given away before anything is waited for: another joiner may want the same name.
     let known = roster.roll.member(node).flatMap { $0.name.isEmpty ? nil : $0.name }
+    let wanted = Replica.isName(join.name) ? join.name : String(node.description.prefix(8))
     let name = admissions.name(
-      node, wanted: join.name, known: known, beside: roster.roll.members.map(\.name))
+      node, wanted: wanted, known: known, beside: roster.roll.members.map(\.name))
     if roster.roll.member(node) == nil {
       try await say(.admit(key: join.key, role: role))
       try await say(.introduce(node: node, name: name, words: words))

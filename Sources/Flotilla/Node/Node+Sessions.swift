@@ -40,8 +40,9 @@ extension Node {
   }
 
   private func opened(_ session: PeerSession, _ hello: Hello) async {
-    strangers.leave(session.id)
+    // A joiner keeps its place until it is done: who knows a code may say Hello again and again.
     guard hello.purpose == .member else { return await receive(joiner: session) }
+    strangers.leave(session.id)
     // It was one in the handshake, and may have been shut out or have left since.
     guard roster.roll.member(hello.node) != nil else {
       return await session.feed(.close(Bye(.revoked, "\(hello.name) is no member any more")))

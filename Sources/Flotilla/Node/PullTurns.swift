@@ -7,6 +7,10 @@ import Replication
 struct PullTurns: Sendable, Equatable {
   /// So long a peer may send nothing, in ms.
   static let patience: Int64 = 5_000
+  /// So long it may have the turn while others wait, in ms, if it brings little meanwhile.
+  static let longest: Int64 = 30_000
+  /// What counts as little: pieces of work a second.
+  static let least: Int64 = 2
 
   /// Those whose turn has not come yet, in their order.
   private(set) var waiting: [Mesh.ConnectionID] = []
@@ -14,6 +18,9 @@ struct PullTurns: Sendable, Equatable {
   private(set) var current: Mesh.ConnectionID?
   /// When that last sent anything, by uptime in ms.
   private var heardAt: Int64 = 0
+  private var begunAt: Int64 = 0
+  /// How often it has sent anything.
+  private var heard: Int64 = 0
 
   mutating func enter(_ id: Mesh.ConnectionID) { waiting.append(id) }
 
@@ -24,12 +31,14 @@ struct PullTurns: Sendable, Equatable {
 
   /// It is to send what it has.
   mutating func begin(_ id: Mesh.ConnectionID, at uptime: Int64) {
-    (current, heardAt) = (id, uptime)
+    (current, heardAt, begunAt, heard) = (id, uptime, uptime, 0)
   }
 
   /// It has sent something.
   mutating func hear(_ id: Mesh.ConnectionID, at uptime: Int64) {
-    if current == id { heardAt = uptime }
+    guard current == id else { return }
+    heardAt = uptime
+    heard += 1
   }
 
   /// It has sent all that it has; false if it was not its turn.
@@ -39,9 +48,11 @@ struct PullTurns: Sendable, Equatable {
     return true
   }
 
-  /// Takes the turn from who was silent for too long.
+  /// Takes the turn from who was silent for too long, or brings little for long.
   mutating func look(at uptime: Int64) {
-    if uptime - heardAt >= Self.patience { current = nil }
+    let (silence, turn) = (uptime - heardAt, uptime - begunAt)
+    let isSlow = turn >= Self.longest && heard < Self.least * turn / 1_000 && !waiting.isEmpty
+    if silence >= Self.patience || isSlow { current = nil }
   }
 
   /// It has nothing to send, so it need not wait.

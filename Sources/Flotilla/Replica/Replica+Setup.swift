@@ -167,15 +167,25 @@ extension Replica {
 
   static func checkedName(_ name: String) throws(FlotillaError) -> String {
     let name = name.trimmed { $0.isWhitespace && !$0.isNewline }
-    guard !name.isEmpty, name.utf8.count <= 128,
-      !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-    else {
+    guard isName(name) else {
       let shown = name.count > 40 ? name.prefix(40) + "…" : name[...]
       throw FlotillaError(
-        .usage, "the name \"\(shown)\" must have 1 to 128 bytes and no control characters",
+        .usage,
+        "the name \"\(shown)\" must have 1 to 128 bytes, none of them in control characters or in "
+          + "such that nobody sees, and no dash at its start",
         remedy: "It has \(name.utf8.count) bytes; give another one.")
     }
     return name
+  }
+
+  /// Whether people can read a name, tell it from others, and type it.
+  static func isName(_ name: String) -> Bool {
+    let isTrimmed = name.first?.isWhitespace == false && name.last?.isWhitespace == false
+    return isTrimmed && name.utf8.count <= 128 && name.first != "-"
+      && !name.unicodeScalars.contains {
+        [.control, .format, .lineSeparator, .paragraphSeparator].contains(
+          $0.properties.generalCategory) || $0.properties.isDefaultIgnorableCodePoint
+      }
   }
 
   static var machineName: String {

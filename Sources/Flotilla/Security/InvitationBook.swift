@@ -79,6 +79,15 @@ struct InvitationBook: Codable, Sendable, Equatable {
     return invitations.first { $0.identity == digits }
   }
 
+  /// Why a joiner that shows an invitation hears nothing; nil if it may go on.
+  func objection(
+    to shown: [UInt8], by joiner: Identity?, hasCome: Bool, at clock: BootClock
+  ) -> Verdict? {
+    guard let invitation = invitation(shown) else { return .unknown }
+    if let user = invitation.usedBy, hasCome || user != joiner?.description { return .used }
+    return invitation.isExpired(clock) ? .expired : nil
+  }
+
   /// What comes of a joiner that shows this invitation; marks it as used if it is let in.
   mutating func use(
     _ identity: [UInt8], by node: Identity, _ clock: BootClock

@@ -118,7 +118,8 @@ enum Conflicts {
     if !conflict.isDelete, !conflict.isOfSettings, conflict.key.count == 1,
       case (let column, .integer)? = conflict.key.first
     {
-      both = "to keep both rows:         \(command) restore \(conflict.id) --set "
+      both =
+        "to keep both rows:         \(command) restore \(conflict.id) --set "
         + "\(printable(shellWord(column)))=VALUE\n"
     }
     return "\(again)\(command) restore \(conflict.id)\n" + both

@@ -9,15 +9,23 @@ struct Candidate: Sendable {
   /// An address that keeps failing is tried this often, in ms; more seldom with many of them.
   static let slowest: Int64 = 2_500
 
+  /// So many are dialled at a time that are only hearsay, or discovered: each may take seconds, and
+  /// a thread.
+  static let dialsAtOnce = 16
+
   /// A connection that ends sooner than this, in ms, is dialled again more and more slowly.
   static let shortStay: Int64 = 5_000
 
-  /// The node that answered there last, if any.
+  /// The node that answered there last, or is said to, if any.
   var node: Identity?
+  /// Whether only another member says that it is that node.
+  var isHearsay = false
   /// Its random name on the air, if discovery named it.
   var service: String?
   /// Kept though discovery does not see it: from the operator, from a member, from earlier days.
   var isLasting = false
+  /// From the operator.
+  var isNamed = false
   /// The uptime at which that node itself was last met there, or said so.
   var metAt: Int64?
   var isSelf = false
@@ -35,6 +43,16 @@ struct Candidate: Sendable {
     let slowest = max(Self.slowest, Int64(candidates) * 100)
     nextTry = now + min(slowest, 250 << Int64(min(failures, 10)))
   }
+
+  /// The operator, or a person, has named the address.
+  mutating func name() { (isLasting, isNamed) = (true, true) }
+
+  /// Whether it is known otherwise than from other members.
+  var isKnown: Bool { isNamed || metAt != nil }
+
+  /// Whether a connection with that node is a reason not to dial. A member may say of any address
+  /// that it is its own, and nobody would be looked for there any more.
+  var isWhose: Bool { !(isHearsay && (isKnown || service != nil)) }
 
   mutating func retry(at moment: Int64) {
     failures = 0

@@ -7,6 +7,7 @@ extension Mesh {
     if let dialled {
       candidates[dialled]?.node = hello.node
       candidates[dialled]?.metAt = now.uptime
+      candidates[dialled]?.isHearsay = false
       candidates[dialled]?.isDialling = false
       candidates[dialled]?.failures = 0
       let service = candidates[dialled]?.service

@@ -76,19 +76,22 @@ package struct Mesh: Sendable {
         if !candidate.isLasting, !candidate.isDialling { candidates[address] = nil }
       }
     case .configured(let addresses):
-      for address in addresses { update(address, now) { $0.isLasting = true } }
+      for address in addresses { update(address, now) { $0.name() } }
     case .named(let address):
       update(address, now) {
-        $0.isLasting = true
+        $0.name()
         if $0.nextTry > now.uptime { $0.retry(at: now.uptime) }
       }
     case .heard(let node, let address):
       // An old address of one node may be another's today: who is there says so itself.
       guard !isHeld(address, byOtherThan: node), makeRoom(for: address, of: node) else { break }
+      let isNews = candidates[address]?.node != node
       hear(node, address, now)
+      if isNews { candidates[address]?.isHearsay = true }
     case .met(let node, let address):
       hear(node, address, now)
       candidates[address]?.metAt = now.uptime
+      candidates[address]?.isHearsay = false
     case .remembered(let node, let address): hear(node, address, now, isStart: true)
     case .dialFailed(let address):
       let away = candidates.count
@@ -104,6 +107,10 @@ package struct Mesh: Sendable {
     case .left(let node):
       for (address, candidate) in candidates where candidate.node == node {
         candidates[address] = nil
+        // Others may be there: this one was only said to be.
+        if candidate.isNamed || candidate.isHearsay && candidate.isKnown {
+          update(address, now) { ($0.isLasting, $0.isNamed) = (true, candidate.isNamed) }
+        }
       }
     case .dismissed(let address):
       guard candidates[address]?.node == nil, candidates[address]?.service == nil else { break }
@@ -121,7 +128,9 @@ package struct Mesh: Sendable {
 
   /// The uptime at which the mesh wants its next `tick`; nil if nothing is due.
   package var deadline: Int64? {
-    candidates.values.filter { wants($0) }.map(\.nextTry).min()
+    // The end of a dial makes room for the next.
+    let room = hasRoom
+    return candidates.values.filter { ($0.isKnown || room) && wants($0) }.map(\.nextTry).min()
   }
 
   private mutating func hear(
@@ -176,15 +185,21 @@ package struct Mesh: Sendable {
 
   private mutating func dial(_ directives: inout [Directive], _ now: Instant) {
     let due = candidates.filter { $0.value.nextTry <= now.uptime && wants($0.value) }
-    for address in due.keys.sorted() {
+    let others = due.filter { !$0.value.isKnown }
+      .sorted { ($0.value.failures, $0.key) < ($1.value.failures, $1.key) }
+      .prefix(max(0, Candidate.dialsAtOnce - dialling)).map(\.key)
+    for address in (due.filter(\.value.isKnown).map(\.key) + others).sorted() {
       candidates[address]?.isDialling = true
       directives.append(.dial(address: address))
     }
   }
 
+  private var dialling: Int { candidates.values.count { $0.isDialling && !$0.isKnown } }
+  private var hasRoom: Bool { dialling < Candidate.dialsAtOnce }
+
   private func wants(_ candidate: Candidate) -> Bool {
     guard !candidate.isSelf, !candidate.isDialling else { return false }
-    guard let node = candidate.node else { return true }
+    guard let node = candidate.node, candidate.isWhose else { return true }
     return !peerings.values.contains { $0.node == node }
   }
 

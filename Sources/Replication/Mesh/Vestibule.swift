@@ -20,6 +20,8 @@ package struct Vestibule: Sendable {
   private static let mostKnown = 1_024
 
   private var allowances: [String: Allowance] = [:]
+  /// Of all addresses together: 128, then 100 a second.
+  private var all = Allowance(most: 128, pause: 10)
 
   /// In the order in which they came.
   private var strangers: [Stranger] = []
@@ -49,7 +51,8 @@ package struct Vestibule: Sendable {
     if allowances[host] == nil, allowances.count >= Self.mostKnown { allowances = [:] }
     var allowance = allowances[host] ?? Self.handshakes
     defer { allowances[host] = allowance }
-    return allowance.take(at: now) ? 0 : allowance.rest
+    guard allowance.take(at: now) else { return allowance.rest }
+    return all.take(at: now) ? 0 : all.rest
   }
 
   /// It has shown who it is, or is gone.

@@ -1,5 +1,6 @@
-import Replication
 import Testing
+
+@testable import Replication
 
 @Suite struct MeshTests {
   static let low = Identity(high: 0, low: 1)
@@ -90,7 +91,9 @@ import Testing
   @Test func `with many addresses each is tried more seldom`() {
     var it = Clocked()
     it.feed(.configured((0..<100).map { "a:\($0)" }))
-    for _ in 0..<20 { it.feed(.dialFailed(address: "a:1")) }
+    for _ in 0..<20 {
+      for number in 0..<100 { it.feed(.dialFailed(address: "a:\(number)")) }
+    }
     #expect(it.mesh.deadline == it.now.uptime + 10_000)
   }
 
@@ -229,9 +232,41 @@ import Testing
     for number in 0..<4_000 { it.feed(.heard(node: Self.high, address: "h\(number)")) }
     it.feed(.closed(1))
     it.now.uptime += 200
-    // 256 were dialled when they were discovered.
-    #expect(it.feed(.woke).count == 8)
+    // As many as are dialled at a time are being dialled.
+    #expect(it.feed(.woke).isEmpty)
+    #expect(it.mesh.candidates.count == 256 + 8)
     #expect(it.feed(.configured(["operator"])) == [.dial(address: "operator")])
+  }
+
+  @Test func `few addresses that nobody knows are dialled at a time, and those known at once`() {
+    var it = Clocked()
+    var dialled = 0
+    for number in 0..<60 {
+      dialled += it.feed(.discovered(service: "s\(number)", address: "d\(number)")).count
+    }
+    #expect(dialled == Candidate.dialsAtOnce && it.mesh.deadline == nil)
+    #expect(it.feed(.configured(["operator"])) == [.dial(address: "operator")])
+    // The end of one makes room for another.
+    #expect(it.feed(.dialFailed(address: "d0")).count == 1)
+    for number in 1..<60 { it.feed(.dialFailed(address: "d\(number)")) }
+    #expect(it.mesh.deadline != nil)
+  }
+
+  @Test func `nobody keeps another one parted by saying that its address is his own`() {
+    var it = Clocked()
+    it.feed(.configured(["a:1"]))
+    it.open(1, Self.high, dialled: "a:1")
+    it.open(2, Self.middle)
+    it.feed(.closed(1))
+    it.feed(.heard(node: Self.middle, address: "a:1"))
+    #expect(it.wait(1_000) == [.dial(address: "a:1")])
+    it.open(3, Self.high, dialled: "a:1")
+    it.feed(.closed(3))
+    it.feed(.heard(node: Self.middle, address: "a:1"))
+    // Who has told it is shut out, and what the operator has named stays.
+    it.feed(.closed(2))
+    it.feed(.left(Self.middle))
+    #expect(it.wait(5_000) == [.dial(address: "a:1")])
   }
 
   @Test func `of the addresses of one node that others tell few are dialled`() {

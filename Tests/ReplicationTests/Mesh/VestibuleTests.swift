@@ -30,7 +30,13 @@ struct VestibuleTests {
     #expect(vestibule.pause(from: "a", at: later) == 0)
     #expect(vestibule.pause(from: "a", at: later) == 50)
     // What is remembered of addresses has a bound.
-    for number in 0..<2_000 { #expect(vestibule.pause(from: "c\(number)", at: now) == 0) }
+    for number in 0..<67 { #expect(vestibule.pause(from: "c\(number)", at: later) == 0) }
+    // All together 100 a second.
+    #expect(vestibule.pause(from: "d", at: later) == 10)
+    let longAfter = Instant(uptime: 100_000, wall: 0)
+    for number in 0..<128 { #expect(vestibule.pause(from: "e\(number)", at: longAfter) == 0) }
+    #expect(vestibule.pause(from: "f", at: longAfter) == 10)
+    #expect(vestibule.pause(from: "f", at: Instant(uptime: 100_010, wall: 0)) == 0)
   }
 
   @Test("forgets who has shown itself")
