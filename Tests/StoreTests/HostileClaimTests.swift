@@ -93,11 +93,13 @@ import Testing
     let schema = "CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT)"
     let replicas = try KeysTests.site(2, schema: schema, tables: ["patient"])
     let start = replicas[0].clock
-    func send(_ number: Int, _ seq: UInt64, to replica: TestReplica) throws {
+    func send(
+      _ number: Int, _ seq: UInt64, after: Int64? = nil, to replica: TestReplica
+    ) throws {
       let shape = TableShape(
         name: "invented\(number)", keyCount: 1, columns: ["id"], affinities: [.integer])
       let row = HostileKeysTests.row(
-        replicas[0], shape, seq, [.integer(Int64(seq))], stamp: start + Int64(seq))
+        replicas[0], shape, seq, [.integer(Int64(seq))], stamp: start + (after ?? Int64(seq)))
       try HostileKeysTests.send([row], to: replica)
     }
     for number in 0..<3 { try send(number, UInt64(number + 1), to: replicas[0]) }
@@ -112,13 +114,39 @@ import Testing
     #expect(try replicas[0].store.strayTables().map(\.name) == ["invented2"])
     try KeysTests.settle(replicas)
     // One of the same time comes late.
-    try send(1, 7, to: replicas[1])
+    try send(1, 7, after: 2, to: replicas[1])
     try KeysTests.settle(replicas)
     for replica in replicas {
       #expect(try replica.store.strayTables().map(\.name) == ["invented2"])
       #expect(try replica.store.trackedTables().map(\.name) == ["patient"])
     }
     #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
+  }
+
+  @Test func `who tracks a table meanwhile loses nothing when rows of its name are dropped`()
+    throws
+  {
+    let schema = """
+      CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE visit(id INTEGER PRIMARY KEY, name TEXT)
+      """
+    let replicas = try KeysTests.site(2, schema: schema, tables: ["patient"])
+    let shape = TableShape(
+      name: "visit", keyCount: 1, columns: ["id"], affinities: [.integer])
+    let row = HostileKeysTests.row(replicas[0], shape, 1, [.integer(1)])
+    try HostileKeysTests.send([row], to: replicas[0])
+    KeysTests.later(replicas[1], than: replicas)
+    try replicas[1].write("INSERT INTO visit VALUES (5, 'honest')")
+    try replicas[1].store.track(["visit"], rule: nil, at: replicas[1].now)
+    try replicas[1].foldAll()
+    KeysTests.later(replicas[0], than: replicas)
+    try replicas[0].store.endStrayTables(["visit"], at: replicas[0].now)
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(try replica.store.trackedTables().map(\.name) == ["patient", "visit"])
+    }
+    #expect(try replicas[1].store.conflictList(all: true).isEmpty)
+    #expect(try replicas[1].prepareRows("SELECT id FROM visit") == ["5"])
   }
 
   /// A member may track as many tables as it likes: others go on, and people can stop that.

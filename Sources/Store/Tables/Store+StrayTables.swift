@@ -40,8 +40,9 @@ extension Store {
       [.string(name)]) != nil
   }
 
-  /// Drops such rows, on every node: the site says that it tracks the table no more, as of now. Who
-  /// holds rows of before lets them go, and takes none again.
+  /// Drops such rows, on every node: the site says that it tracks the table no more, as of the last
+  /// of them. Who holds rows of before lets them go, and takes none again. Who has tracked a table
+  /// of that name since then goes on.
   package func endStrayTables(_ names: [String], at now: Instant) throws(StoreError) {
     guard now.site != nil else {
       throw StoreError(
@@ -50,12 +51,22 @@ extension Store {
     try edit(at: now) { edits in
       for name in names {
         let key = try self.settingsKey(name)
+        let last = try self.connection.scalar(
+          """
+          SELECT max(stamp) FROM _flotilla_version
+          WHERE tbl = (SELECT id FROM _flotilla_local WHERE name = ?)
+          """, [.string(name)]
+        ).integer
+        var then = now
+        if let last {
+          then.site = min(now.moment, Stamp(rawValue: last).millisecondsSince1970 + 1)
+        }
         // There is no edit that deletes what was never there.
         try self.connection.run(
           "INSERT OR IGNORE INTO _flotilla_table(name, rule) VALUES (?, '')", [.string(name)])
-        try self.note(name, key, &edits, at: now)
+        try self.note(name, key, &edits, at: then)
         try self.connection.run("DELETE FROM _flotilla_table WHERE name = ?", [.string(name)])
-        try self.note(name, key, &edits, at: now)
+        try self.note(name, key, &edits, at: then)
       }
     }
     try transaction { try forgetUntracked() }
