@@ -12,6 +12,10 @@ package struct NumberBlocks: Sendable, Equatable {
   /// JavaScript knows whole numbers up to here.
   package static let limit: Int64 = 1 << 53
 
+  /// How many blocks a life leaves when it begins. A file may be put back to one state twice, and
+  /// the second time others know what was given in the block that was next the first time.
+  package static func left(by life: UInt64) -> Int64 { 1 + Int64(life % 16) }
+
   private let member: Int64
   /// Blocks until it is the same member's turn again.
   private let turns: Int64
@@ -29,13 +33,14 @@ package struct NumberBlocks: Sendable, Equatable {
   /// The number after which a member goes on that has seen all up to `last`: that one as long as
   /// the next one is its own and half a block is free above it, else the end of a block.
   ///
-  /// Nil if there is no block left: then it goes on where it is.
-  package func start(after last: Int64, leaves: Bool = false) -> Int64? {
+  /// Nil if there is no block left: then it goes on where it is. It `leaves` so many blocks of its
+  /// own, of which others may know what was given in them.
+  package func start(after last: Int64, leaves: Int64 = 0) -> Int64? {
     guard last >= 0, last < Self.limit else { return nil }
     let block = last / Self.size
-    if !leaves, block % turns == member, last % Self.size <= Self.size / 2 { return last }
+    if leaves == 0, block % turns == member, last % Self.size <= Self.size / 2 { return last }
     let ahead = (member - block % turns + turns) % turns
-    let next = block + (ahead == 0 ? turns : ahead)
+    let next = block + (ahead == 0 ? turns : ahead) + max(0, leaves - 1) * turns
     let (start, isBeyond) = next.multipliedReportingOverflow(by: Self.size)
     return isBeyond || start >= Self.limit ? nil : start
   }

@@ -24,8 +24,8 @@ struct Numbers {
   /// "If a table contains a column of type INTEGER PRIMARY KEY AUTOINCREMENT ... the ROWID chosen
   /// for the new row is at least one larger than the largest ROWID that has ever before existed in
   /// that same table" (sqlite.org/autoinc.html): what is in the table counts, whatever the sequence
-  /// says. With `leaves` a block that was begun is left: others may know what was given in it.
-  func settle(_ table: ReplicaTable, leaves: Bool = false) throws(SQLiteError) {
+  /// says. So many blocks are left: others may know what was given in them.
+  func settle(_ table: ReplicaTable, leaves: Int64 = 0) throws(SQLiteError) {
     guard let schema = table.schema, schema.isAutoincrement, let column = schema.key.first,
       let blocks = try blocks
     else { return }
@@ -90,7 +90,7 @@ extension Store {
   }
 
   /// Arranges which numbers these tables give next.
-  func settleNumbers(in tables: [ReplicaTable], leaves: Bool = false) throws(SQLiteError) {
+  func settleNumbers(in tables: [ReplicaTable], leaves: Int64 = 0) throws(SQLiteError) {
     let numbers = Numbers(connection)
     for table in tables { try numbers.settle(table, leaves: leaves) }
   }

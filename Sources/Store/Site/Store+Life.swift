@@ -195,7 +195,7 @@ extension Store {
         if let mark = mark ?? stability.renewal?.mark { try beginRenewal(to: mark) }
         let story = LifeStory(doubt: doubt, at: now.moment, reissued: reissued)
         try meta.set(.lifeStory, .string(story.text))
-        try settleNumbers(in: tables.tracked, leaves: true)
+        try settleNumbers(in: tables.tracked, leaves: NumberBlocks.left(by: life))
         try conclude(&edits, at: now)
         recent.requireScan()
         // Who followed changes may have read what the file does not hold any more.

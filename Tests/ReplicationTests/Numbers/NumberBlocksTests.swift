@@ -18,7 +18,18 @@ import Testing
     #expect(mine.start(after: 3 * size + 9) == 3 * size + 9)
     #expect(mine.start(after: last) == last)
     #expect(mine.start(after: last + 1) == (4 + 3) * size)
-    #expect(mine.start(after: 3 * size + 9, leaves: true) == (4 + 3) * size)
+    #expect(mine.start(after: 3 * size + 9, leaves: 1) == (4 + 3) * size)
+  }
+
+  @Test func `lives that begin from one state of the file begin in blocks of their own`() {
+    let (mine, size) = (NumberBlocks(member: 3, of: 3), NumberBlocks.size)
+    for last in [3 * size + 9, 4 * size + 9] {
+      let starts = (1...16 as ClosedRange<UInt64>).compactMap {
+        mine.start(after: last, leaves: NumberBlocks.left(by: $0))
+      }
+      #expect(Set(starts).count == 16)
+      #expect(starts.allSatisfy { $0 / size % 4 == 3 && $0 > last })
+    }
   }
 
   @Test func `two members never give one number, whatever they have seen`() {

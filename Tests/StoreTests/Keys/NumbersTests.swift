@@ -76,8 +76,9 @@ import Testing
     let known = try insert(600, "forgotten", at: replicas[1])
     try replicas[0].pull(from: replicas[1])
     try replicas[1].restore(backup)
+    // A life that leaves one block alone.
     try replicas[1].store.beginLife(
-      .restored, origin: Origin(rawValue: 77), life: 77, run: 77, reissuingAbove: nil,
+      .restored, origin: Origin(rawValue: 77), life: 80, run: 77, reissuingAbove: nil,
       at: replicas[1].now)
     let given = try insert(300, "after", at: replicas[1])
     #expect(!Set(known).isDisjoint(with: given))
