@@ -368,4 +368,21 @@ private let clinic = """
         0 errors, 1 warning
         """)
   }
+
+  @Test func `of the doctor is set in the lines of a terminal, and commands are not cut`() throws {
+    let doctor: DoctorReport = try report(
+      """
+      {"findings":[{"check":"disk","level":"ok","text":"the disk has room for all that is to come"},
+      {"check":"key","level":"warning","text":"not exported",
+      "remedy":"flotilla export-site-key clinic.db FILE, then lock it away"}]}
+      """)
+    #expect(
+      Doctor.text(doctor, colour: false, columns: 42) == """
+        ok       disk  the disk has room for all
+                       that is to come
+        warning  key   not exported
+                       flotilla export-site-key clinic.db FILE, then lock it away
+        0 errors, 1 warning
+        """)
+  }
 }

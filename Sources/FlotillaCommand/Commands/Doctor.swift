@@ -49,7 +49,9 @@ enum Doctor {
       outcome = .failure(error)
     }
     if case .success(let report) = outcome {
-      call.print(report, as: text(report, colour: call.output.colour))
+      call.print(
+        report,
+        as: text(report, colour: call.output.colour, columns: call.output.resultColumns))
     }
     // It is wanted most where even the doctor could not look.
     if let file = call.arguments.text("--bundle") {
@@ -61,15 +63,22 @@ enum Doctor {
   }
 
   /// One line for each finding, its remedy below it, and the sums.
-  static func text(_ report: DoctorReport, colour: Bool) -> String {
+  static func text(_ report: DoctorReport, colour: Bool, columns: Int = .max) -> String {
     let width = (report.findings.map { displayWidth(printable($0.check)) }.max() ?? 0) + 2
     let lines = report.findings.flatMap { finding in
       let level = padded(finding.level.rawValue, to: 9)
       let check = padded(printable(finding.check), to: width)
       let painted = colour ? finding.level.colour.paint(level) : level
       let indent = String(repeating: " ", count: 9 + width)
-      return [painted + check + printable(finding.text)]
-        + (finding.remedy.map { [indent + printable($0)] } ?? [])
+      func set(_ text: String) -> String {
+        // A command is in one line, so that it can be copied.
+        guard !text.contains("flotilla "), columns < .max else { return printable(text) }
+        let words = printable(text).split(separator: " ").map(String.init)
+        return wrapped(words, width: max(24, columns - indent.count), indent: 0)
+          .split(separator: "\n").joined(separator: "\n" + indent)
+      }
+      return [painted + check + set(finding.text)]
+        + (finding.remedy.map { [indent + set($0)] } ?? [])
     }
     let errors = report.findings.count { $0.level == .error }
     let warnings = report.findings.count { $0.level == .warning }

@@ -114,7 +114,7 @@ private func definitions(_ rows: [(String, String)]) -> String {
 }
 
 /// Sets words in lines of at most `width` columns; lines after the first are indented.
-private func wrapped(_ words: [String], width: Int, indent: Int) -> String {
+func wrapped(_ words: [String], width: Int, indent: Int) -> String {
   var lines = [""]
   for word in words {
     let line = lines[lines.count - 1]
