@@ -127,6 +127,14 @@ struct ApplicationSchema {
     columns.map { text("{\($0)}") }.joined(separator: ", ")
   }
 
+  /// What a constraint says of a row that breaks it, by the number of its columns: four in ten say
+  /// something. Not ROLLBACK, which ends the program's own transaction.
+  private static func clause(_ number: Int) -> String {
+    let clauses = ["REPLACE", "IGNORE", "FAIL", "ABORT"]
+    let place = number * 7 % 10
+    return clauses.indices.contains(place) ? " ON CONFLICT \(clauses[place])" : ""
+  }
+
   func definition(of column: Column, in table: Table) -> String {
     var words = [quoted(column.name), column.type]
     if let collation = column.collation { words.append("COLLATE \(collation)") }
@@ -135,7 +143,7 @@ struct ApplicationSchema {
     }
     if column.isNotNull { words.append("NOT NULL") }
     if let fallback = column.fallback { words.append("DEFAULT \(fallback)") }
-    if column.isUnique { words.append("UNIQUE") }
+    if column.isUnique { words.append("UNIQUE" + Self.clause(column.number)) }
     if let check = column.check { words.append("CHECK (\(text(check)))") }
     if let generated = column.generated {
       words.append(
@@ -155,7 +163,7 @@ struct ApplicationSchema {
     var parts = table.columns.map { definition(of: $0, in: table) }
     let isInline = parts.contains { $0.contains("PRIMARY KEY") }
     if !isInline { parts.append("PRIMARY KEY (\(names(table.key)))") }
-    parts += table.uniques.map { "UNIQUE (\(names($0)))" }
+    parts += table.uniques.map { "UNIQUE (\(names($0)))" + Self.clause($0.reduce(1, +)) }
     parts += table.checks.map { "CHECK (\(text($0)))" }
     parts += table.foreignKeys.map { key in
       let own = key.parent == table.number ? name : nil

@@ -89,7 +89,7 @@ extension SchemaNode {
     do {
       // One of them may change the row at once to what fits.
       for trigger in table.triggers { try program.execute("DROP TRIGGER \(trigger.name)") }
-      try program.execute("INSERT INTO \(table.name)(\(names)) VALUES (\(texts))")
+      try program.execute("INSERT OR ABORT INTO \(table.name)(\(names)) VALUES (\(texts))")
     } catch {
       guard error.refusesRow else { throw error }
       return false
