@@ -195,6 +195,7 @@ extension Replica {
   private static func defaultSiteName(_ path: String) -> String {
     var name = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
     while name.utf8.count > 128 { name.removeLast() }
-    return name
+    // A file may be called as no site may.
+    return isName(name) ? name : "site"
   }
 }
