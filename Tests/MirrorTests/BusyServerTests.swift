@@ -215,13 +215,14 @@ final class OfficeSession: Sendable {
 extension Office {
   /// Runs statements, says a word, and stays.
   func session(
-    _ sql: String, _ word: String, at socket: String = "socket"
+    _ sql: String, _ word: String, at socket: String = "socket", isForced: Bool = false
   ) throws -> OfficeSession {
     let name = "session-\(UUID().uuidString.prefix(8))"
     let process = try start(
       [
         "mariadb", "--no-defaults", "-uroot", "-N", "-B", "--unbuffered",
-        "--socket=\(folder)/\(socket)", "shop", "-e", "\(sql); SELECT '\(word)'; SELECT SLEEP(300)",
+        isForced ? "--force" : "--skip-force", "--socket=\(folder)/\(socket)", "shop", "-e",
+        "\(sql); SELECT '\(word)'; SELECT SLEEP(300)",
       ], name)
     return OfficeSession(process, path(name), word)
   }
