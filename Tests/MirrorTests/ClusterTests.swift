@@ -40,7 +40,7 @@ struct `A mirror of a cluster` {
     }
   }
 
-  /// On a machine that has other work it sometimes takes longer than a test may: `make mirror` has it.
+  /// On a machine with other work it sometimes takes longer than a test may: `make mirror` has it.
   @Test(
     .enabled(
       if: ProcessInfo.processInfo.environment["FLOTILLA_MIRROR_SECONDS"] != nil,
