@@ -215,14 +215,13 @@ final class OfficeSession: Sendable {
 extension Office {
   /// Runs statements, says a word, and stays.
   func session(
-    _ sql: String, _ word: String, at socket: String = "socket", isForced: Bool = false
+    _ sql: String, _ word: String, at socket: String = "socket"
   ) throws -> OfficeSession {
     let name = "session-\(UUID().uuidString.prefix(8))"
     let process = try start(
       [
         "mariadb", "--no-defaults", "-uroot", "-N", "-B", "--unbuffered",
-        isForced ? "--force" : "--skip-force", "--socket=\(folder)/\(socket)", "shop", "-e",
-        "\(sql); SELECT '\(word)'; SELECT SLEEP(300)",
+        "--socket=\(folder)/\(socket)", "shop", "-e", "\(sql); SELECT '\(word)'; SELECT SLEEP(300)",
       ], name)
     return OfficeSession(process, path(name), word)
   }
