@@ -95,8 +95,8 @@ struct `A mirror of a cluster` {
     }
   }
 
-  /// What a program does all the time: a new row, which it changes. Rows of others it leaves alone: a
-  /// statement that the cluster aborts for them ends the block, and the session hangs at times.
+  /// What a program does all the time: a new row, which it changes. It leaves rows of others alone:
+  /// a statement that the cluster aborts for them ends the block, and the session hangs at times.
   private static func writing(_ number: Int) -> String {
     """
     SELECT 'begins';
