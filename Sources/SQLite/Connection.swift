@@ -11,8 +11,8 @@ package final class Connection {
   package let path: String
   let handle: OpaquePointer
   private var statements = StatementCache()
-  /// While this is set no statement runs outside of a transaction: after an error SQLite may have
-  /// rolled back by itself, and what runs then would be committed at once, by itself.
+  /// While this is set no statement runs outside of a transaction. After an error SQLite may have
+  /// rolled back by itself, and what runs then would be committed at once.
   package var isBound = false
   /// What statements ask now and then whether to go on.
   fileprivate var watch: (() -> Bool)?

@@ -112,7 +112,7 @@ extension Node {
   /// Whether a node was here as a member, or is none any more: it is not let in once more.
   private func hasCome(_ node: Identity) -> Bool {
     guard let entry = roster.roll.entries[node] else { return false }
-    return !entry.isMember || peers[node]?.hasSpoken == true || peers[node]?.holds.isEmpty == false
+    return !entry.isMember || peers[node]?.hasCome == true
   }
 
   private func admit(

@@ -85,7 +85,7 @@ extension Node {
   /// Announces this node; while an invitation is open also its hint, so that a joiner finds us.
   func advertise() async {
     guard options.discovery, let port = listener?.port else { return }
-    let come = Set(peers.values.filter { !$0.holds.isEmpty }.map(\.node.description))
+    let come = Set(peers.values.filter(\.hasCome).map(\.node.description))
     do {
       try announcement.show(port: port, hints: admissions.hints(besides: come, at: .now))
     } catch {

@@ -125,6 +125,9 @@ struct PeerRecord: Sendable {
   }
 
   /// Whether all that it has told of is here.
+  /// Whether it was ever here as a member, as far as it has told what it holds.
+  var hasCome: Bool { hasSpoken || !holds.isEmpty }
+
   func isLevel(here: Frontier) -> Bool { hasSpoken && !isReceiving && here.covers(holds) }
 
   var known: KnownPeer {

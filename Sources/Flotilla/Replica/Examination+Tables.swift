@@ -45,8 +45,10 @@ extension Examination {
 
   /// Rows of tables that nobody tracks. A repair drops those that only members which were shut out
   /// have written. Gives the names of the tables.
-  mutating func judgeStray(_ store: Store, repair: Bool) throws(StoreError) -> [String] {
-    let (names, tables) = (try AuthorNames(store), try store.strayTables())
+  mutating func judgeStray(
+    _ store: Store, _ names: AuthorNames, repair: Bool
+  ) throws(StoreError) -> [String] {
+    let tables = try store.strayTables()
     var (nobodys, others): ([StrayTable], [StrayTable]) = ([], [])
     for table in tables {
       var isNobodys = !table.isHere

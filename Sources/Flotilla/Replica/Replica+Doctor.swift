@@ -149,13 +149,14 @@ struct Examination {
         health = try store.health()
       }
       judge(health)
-      let stray = try judgeStray(store, repair: repair)
+      let names = try AuthorNames(store)
+      let stray = try judgeStray(store, names, repair: repair)
       try judgeRows(
         in: sidecar.database, asked: try store.askedTables().map(store.siteName) + stray,
         named: store.nameHere)
       judgeReferences(try store.brokenReferences())
       judgeColumns(try store.keptColumns())
-      judgeKeys(try store.waitingKeys(), try AuthorNames(store))
+      judgeKeys(try store.waitingKeys(), names)
       judge(try store.size(), isNodeRunning: lock == nil)
       judge(try store.untrackedTables(), takesNew: try store.takesNewTables())
       // A node that runs tells it itself.

@@ -175,13 +175,12 @@ struct TableChoice {
 
   func untrack(_ names: [String]) throws(StoreError) -> TrackReport {
     let tracked = try store.trackedTables().map(\.name)
-    let waiting = try store.strayTables().map(\.name)
     var (found, stray): ([String], [String]) = ([], [])
     for name in names {
       let known = store.siteName(name)
       guard let match = tracked.first(where: { isSameName($0, known) }) else {
-        if let match = waiting.first(where: { isSameName($0, name) }) {
-          stray.append(match)
+        if let match = try store.strayTables().first(where: { isSameName($0.name, name) }) {
+          stray.append(match.name)
           continue
         }
         throw try notTracked(name, isWanted: false) {

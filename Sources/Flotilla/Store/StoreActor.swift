@@ -131,8 +131,8 @@ actor StoreActor {
     return (result, position, held)
   }
 
-  /// Whether programs that have waited meanwhile are owed a free moment: rows that get fresh keys,
-  /// or a long row, may take the lock for long though nothing more is to be done.
+  /// Whether programs that have waited meanwhile are owed a free moment. Rows that get fresh keys,
+  /// or a long row, may take the lock for long though nothing more waits.
   private static func isLong(_ held: Int64) -> Bool { held > Courtesy.least * 1_000 }
 
   /// Notes that the write lock was held for so many µs, and whether a program has written of late.

@@ -18,8 +18,10 @@ struct Candidate: Sendable {
 
   /// The node that answered there last, or is said to, if any.
   var node: Identity?
-  /// Whether only another member says that it is that node.
+  /// Whether only another member says that it is that node, or two were said to be there.
   var isHearsay = false
+  /// Known otherwise than from other members: from the operator, by a meeting, from earlier days.
+  var isKnown = false
   /// Its random name on the air, if discovery named it.
   var service: String?
   /// Kept though discovery does not see it: from the operator, from a member, from earlier days.
@@ -45,10 +47,12 @@ struct Candidate: Sendable {
   }
 
   /// The operator, or a person, has named the address.
-  mutating func name() { (isLasting, isNamed) = (true, true) }
+  mutating func name() { (isLasting, isNamed, isKnown) = (true, true, true) }
 
-  /// Whether it is known otherwise than from other members.
-  var isKnown: Bool { isNamed || metAt != nil }
+  /// That node was met there, or says that it listens there.
+  mutating func meet(_ node: Identity, at uptime: Int64) {
+    (self.node, metAt, isHearsay, isKnown) = (node, uptime, false, true)
+  }
 
   /// Whether a connection with that node is a reason not to dial. A member may say of any address
   /// that it is its own, and nobody would be looked for there any more.

@@ -5,14 +5,13 @@ extension Mesh {
     _ directives: inout [Directive]
   ) {
     if let dialled {
-      candidates[dialled]?.node = hello.node
-      candidates[dialled]?.metAt = now.uptime
-      candidates[dialled]?.isHearsay = false
+      candidates[dialled]?.meet(hello.node, at: now.uptime)
       candidates[dialled]?.isDialling = false
       candidates[dialled]?.failures = 0
       let service = candidates[dialled]?.service
       for (address, candidate) in candidates where service != nil && candidate.service == service {
         candidates[address]?.node = hello.node
+        candidates[address]?.isHearsay = false
       }
     }
     let fresh = Peering(

@@ -90,9 +90,13 @@ package struct Mesh: Sendable {
       if isNews { candidates[address]?.isHearsay = true }
     case .met(let node, let address):
       hear(node, address, now)
-      candidates[address]?.metAt = now.uptime
-      candidates[address]?.isHearsay = false
-    case .remembered(let node, let address): hear(node, address, now, isStart: true)
+      if node != self.node { candidates[address]?.meet(node, at: now.uptime) }
+    case .remembered(let node, let address):
+      // Of two that were there once each may be.
+      let isNews = candidates[address]?.node.map { $0 != node } ?? false
+      hear(node, address, now, isStart: true)
+      candidates[address]?.isKnown = true
+      if isNews { candidates[address]?.isHearsay = true }
     case .dialFailed(let address):
       let away = candidates.count
       candidates[address]?.fail(now.uptime, candidates: away)
@@ -104,14 +108,7 @@ package struct Mesh: Sendable {
       open(id, hello, dialled: dialled, now, &directives)
     case .closed(let id):
       if let peering = peerings.removeValue(forKey: id) { release(peering, now) }
-    case .left(let node):
-      for (address, candidate) in candidates where candidate.node == node {
-        candidates[address] = nil
-        // Others may be there: this one was only said to be.
-        if candidate.isNamed || candidate.isHearsay && candidate.isKnown {
-          update(address, now) { ($0.isLasting, $0.isNamed) = (true, candidate.isNamed) }
-        }
-      }
+    case .left(let node): forget(node, now)
     case .dismissed(let address):
       guard candidates[address]?.node == nil, candidates[address]?.service == nil else { break }
       candidates[address] = nil
@@ -149,6 +146,17 @@ package struct Mesh: Sendable {
       }
       $0.node = node
       $0.isLasting = true
+    }
+  }
+
+  /// A member has left. Others may be at an address where it was only said to be.
+  private mutating func forget(_ node: Identity, _ now: Instant) {
+    for (address, candidate) in candidates where candidate.node == node {
+      candidates[address] = nil
+      guard candidate.isNamed || candidate.isHearsay && candidate.isKnown else { continue }
+      update(address, now) {
+        ($0.isLasting, $0.isKnown, $0.isNamed) = (true, true, candidate.isNamed)
+      }
     }
   }
 

@@ -16,6 +16,7 @@ extension Store {
   /// that they are tracked is still on its way.
   package func strayTables() throws(StoreError) -> [StrayTable] {
     try reporting { () throws(SQLiteError) in
+      let objects = try StoredObjects(connection)
       var found: [StrayTable] = []
       for table in tables.byID.values where !table.isTracked && !table.isHeld {
         let rows = try connection.rows(
@@ -28,16 +29,10 @@ extension Store {
           StrayTable(
             name: table.name, rows: Int(rows.reduce(0) { $0 + ($1[1].integer ?? 0) }),
             authors: Set(rows.map { Origin(rawValue: UInt64(bitPattern: $0[0].integer ?? 0)) }),
-            isHere: try names(sqlite: table.name)))
+            isHere: objects.tables[folded(table.name)] != nil))
       }
       return found.sorted { $0.name < $1.name }
     }
-  }
-
-  private func names(sqlite name: String) throws(SQLiteError) -> Bool {
-    try connection.row(
-      "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
-      [.string(name)]) != nil
   }
 
   /// Drops such rows, on every node: the site says that it tracks the table no more, as of the last
@@ -52,10 +47,8 @@ extension Store {
       for name in names {
         let key = try self.settingsKey(name)
         let last = try self.connection.scalar(
-          """
-          SELECT max(stamp) FROM _flotilla_version
-          WHERE tbl = (SELECT id FROM _flotilla_local WHERE name = ?)
-          """, [.string(name)]
+          "SELECT max(stamp) FROM _flotilla_version WHERE tbl = ?",
+          [self.tables.table(name).map { .integer($0.id) } ?? .null]
         ).integer
         var then = now
         if let last {

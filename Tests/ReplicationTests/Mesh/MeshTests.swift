@@ -269,6 +269,32 @@ import Testing
     #expect(it.wait(5_000) == [.dial(address: "a:1")])
   }
 
+  @Test func `nobody does so by an address of earlier days`() {
+    var it = Clocked()
+    it.feed(.remembered(node: Self.high, address: "h:1"))
+    it.feed(.dialFailed(address: "h:1"))
+    it.open(1, Self.middle)
+    it.feed(.heard(node: Self.middle, address: "h:1"))
+    #expect(it.wait(5_000) == [.dial(address: "h:1")])
+    // Nor by one that was kept under the names of both.
+    var other = Clocked()
+    other.feed(.remembered(node: Self.high, address: "h:1"))
+    other.feed(.remembered(node: Self.middle, address: "h:1"))
+    other.feed(.dialFailed(address: "h:1"))
+    other.open(1, Self.middle)
+    #expect(other.wait(5_000) == [.dial(address: "h:1")])
+  }
+
+  @Test func `of the addresses of one service none is dialled beside a connection`() {
+    var it = Clocked()
+    it.open(9, Self.middle)
+    it.feed(.heard(node: Self.middle, address: "b"))
+    for address in ["a", "b"] { it.feed(.discovered(service: "s", address: address)) }
+    it.feed(.dialFailed(address: "b"))
+    it.open(1, Self.high, dialled: "a")
+    #expect(it.wait(60_000).isEmpty)
+  }
+
   @Test func `of the addresses of one node that others tell few are dialled`() {
     var it = Clocked()
     var dialled = Set<String>()
