@@ -77,16 +77,7 @@ import Testing
   /// SQLite rolls a whole transaction back if a statement of a trigger wants that. What is written
   /// after it would be committed by itself.
   @Test func `a derived trigger that rolls back leaves nothing half`() throws {
-    let schema = """
-      CREATE TABLE t(id INTEGER PRIMARY KEY, n);
-      CREATE TABLE cache(n UNIQUE ON CONFLICT ROLLBACK);
-      CREATE TRIGGER fill AFTER INSERT ON t BEGIN INSERT INTO cache VALUES (new.n); END;
-      """
-    let first = try TestReplica(1, schema: schema, tracking: ["t"])
-    let second = try TestReplica(2, schema: schema)
-    try second.exchange(with: first)
-    try second.write("INSERT INTO cache VALUES (7)")
-    try first.write("INSERT INTO t VALUES (1, 6), (2, 7), (3, 8)")
+    let (first, second) = try DerivedTests.caching("n UNIQUE ON CONFLICT ROLLBACK")
     #expect(throws: StoreError.self) { try second.pull(from: first) }
     #expect(try second.prepareRows("SELECT count(*) FROM t") == ["0"])
     #expect(try second.prepareRows("SELECT count(*) FROM cache") == ["1"])
