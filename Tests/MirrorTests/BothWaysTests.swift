@@ -98,6 +98,12 @@ struct `A site and a server` {
       }
       let text = try await office.flotilla("mirror", "shop.db", "status")
       #expect(text.status == 3 && text.text.contains("12.345 is no DECIMAL(6,2)"), "\(text.text)")
+      let parked = try await office.flotilla("conflicts", "shop.db", "--parked")
+      #expect(parked.text.contains("10 rows held by the mirror to mysql://"), "\(parked.text)")
+      #expect(parked.text.contains("12.345 is no DECIMAL(6,2)"), "\(parked.text)")
+      let json = try await office.flotilla("conflicts", "shop.db", "--parked", "--json").text
+      let list = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
+      #expect((list?["held"] as? [Any])?.count == 10 && list?["parked"] is [Any], "\(json)")
 
       // The other way: what SQLite cannot hold.
       try await office.server("INSERT INTO v(id, n) VALUES ('huge', 18446744073709551615)")

@@ -1,4 +1,5 @@
 import Flotilla
+import Mirror
 
 /// `flotilla conflicts`: versions that lost without having been seen.
 enum Conflicts {
@@ -18,7 +19,8 @@ enum Conflicts {
 
       A parked row is held, but a constraint keeps it out of its table, or the
       table or a row that it refers to is not here. restore puts it there, dismiss
-      deletes it on every machine.
+      deletes it on every machine. --parked names rows that a mirror holds, too:
+      change them on the side that has them, and they go over.
       """,
     parameters: [
       .database,
@@ -159,16 +161,14 @@ enum Conflicts {
   private static func list(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     let isAll = call.arguments.has("--all")
     let report = try await ofTable(call.replica.conflicts(all: isAll), call)
-    let isParked = call.arguments.has("--parked")
+    if call.arguments.has("--parked") { return try await listParked(report, call) }
     let (shown, more) = isAll ? (report.conflicts, 0) : openFirst(report.conflicts)
     call.print(
       report,
-      as: isParked
-        ? parked(report.parked, colour: call.output.colour)
-        : isSetting(call)
-          ? kept(report.keeps)
-          : text(shown, at: moment(of: report.now), colour: call.output.colour))
-    if !call.json, !isParked, more > 0 {
+      as: isSetting(call)
+        ? kept(report.keeps)
+        : text(shown, at: moment(of: report.now), colour: call.output.colour))
+    if !call.json, more > 0 {
       call.output.remark(
         "\(counted(more, "more row")) got a fresh key, and nothing of them is lost: "
           + "flotilla conflicts \(call.shellPath) --all")
@@ -177,12 +177,28 @@ enum Conflicts {
       call.output.remark(
         "\(counted(report.gone, "older conflict")) let go: this node keeps \(amount(report.keeps))")
     }
-    if !isParked, !call.json, !report.parked.isEmpty {
+    if !call.json, !report.parked.isEmpty {
       call.output.remark(
         "\(counted(report.parked.count, "row")) parked: "
           + "flotilla conflicts \(call.shellPath) --parked"
       )
     }
+    return .done
+  }
+
+  private static func listParked(
+    _ report: ConflictReport, _ call: Call
+  ) async throws(FlotillaError) -> ExitStatus {
+    let mirror = try await ServerMirror(call.replica).briefReport()
+    let list = ParkedList(report, mirror, table: call.arguments.text("--table"))
+    var parts = [parked(report.parked, colour: call.output.colour)]
+    if let mirror, !list.held.isEmpty {
+      if report.parked.isEmpty { parts = [] }
+      parts.append(
+        "\(counted(mirror.held_count, "row")) held by the mirror to \(mirror.server):")
+      parts.append(MirrorText.rows(list.held, colour: call.output.colour))
+    }
+    call.print(list, as: parts.joined(separator: "\n"))
     return .done
   }
 }

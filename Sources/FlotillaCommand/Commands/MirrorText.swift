@@ -53,7 +53,7 @@ enum MirrorText {
     return lines.joined(separator: "\n")
   }
 
-  private static func rows(_ held: [MirrorReport.Held], colour: Bool) -> String {
+  static func rows(_ held: [MirrorReport.Held], colour: Bool) -> String {
     var table = Table(columns: [
       Table.Column(heading: "TABLE"), Table.Column(heading: "KEY"), Table.Column(heading: "WAY"),
       Table.Column(heading: "WHY", gap: 3),
