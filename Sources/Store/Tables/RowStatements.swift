@@ -193,7 +193,11 @@ final class RowStatements {
   func columns(
     for names: [String], _ values: [Replication.Value]
   ) -> [(index: Int, column: Int?)] {
-    if lastPairs.names.hasSameBytes(as: names) { return lastPairs.pairs }
+    if lastPairs.names.hasSameBytes(as: names) {
+      // The next row has the names where this one has them.
+      lastPairs.names = names
+      return lastPairs.pairs
+    }
     var found = places(of: names)
     guard !aliases.isEmpty, found.contains(nil) else {
       // Of these no value is looked at.
@@ -387,14 +391,4 @@ final class RowStatements {
 
   /// The hash of a row, given in the order of the shape.
   func contentHash(_ values: [Replication.Value]) -> UInt64 { sum(values).value }
-}
-
-extension Statement {
-  /// About how many bytes the first `count` columns take as they travel.
-  func size(_ count: Int) -> Int { (0..<count).reduce(0) { $0 + byteCount($1) + 9 } }
-
-  /// The values of the first `count` columns as they travel.
-  func travelling(_ count: Int) -> [Replication.Value] {
-    (0..<count).map { Replication.Value(value($0)) }
-  }
 }

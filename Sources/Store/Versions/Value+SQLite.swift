@@ -54,3 +54,13 @@ extension Replication.Value {
     }
   }
 }
+
+extension Statement {
+  /// About how many bytes the first `count` columns take as they travel.
+  func size(_ count: Int) -> Int { (0..<count).reduce(0) { $0 + byteCount($1) + 9 } }
+
+  /// The values of the first `count` columns as they travel.
+  func travelling(_ count: Int) -> [Replication.Value] {
+    (0..<count).map { Replication.Value(value($0)) }
+  }
+}
