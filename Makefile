@@ -103,8 +103,8 @@ CHANGES = --with changes,unique,swap,crash --first 1000
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh
-	@$(SIMULATOR) pure --seeds 50000 --jobs $(JOBS)
-	@$(SIMULATOR) full --seeds 3000 --jobs $(JOBS)
+	@$(SIMULATOR) pure --seeds 30000 --jobs $(JOBS)
+	@$(SIMULATOR) full --seeds 2000 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 8000 --jobs $(JOBS) $(RETURNS)
 	@$(SIMULATOR) pure --seeds 1000 --jobs $(JOBS) $(ANCHORED)
 	@$(SIMULATOR) pure --seeds 3000 --jobs $(JOBS) $(COPIES)
@@ -115,8 +115,8 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(TIMES)
 	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(TWINS)
 	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(LIES)
-	@$(SIMULATOR) full --seeds 1000 --jobs $(JOBS) $(SWAPS)
-	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(CHANGES)
+	@$(SIMULATOR) full --seeds 500 --jobs $(JOBS) $(SWAPS)
+	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(CHANGES)
 	@$(SIMULATOR) laws --seeds 10 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 2000 --jobs $(JOBS)
 

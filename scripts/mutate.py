@@ -24,15 +24,15 @@ import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 BUDGET = {
-    "pure": 50_000,
-    "full": 3_000,
+    "pure": 30_000,
+    "full": 2_000,
     "pure returns": 8_000,
     "pure anchored": 1_000,
     "full schemas": 1_000,
     "full offices": 600,
     "full restores": 600,
-    "full swaps": 1_000,
-    "full changes": 600,
+    "full swaps": 500,
+    "full changes": 300,
     "full lies": 300,
     "pure strangers": 3_000,
 }

@@ -91,6 +91,39 @@ struct `The life of a mirror` {
     }
   }
 
+  @Test func `notices that a dump was loaded while it was at work`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.server("UPDATE t SET v = 'before' WHERE id = 1")
+      try await office.siteComesTo("before", "SELECT v FROM t WHERE id = 1")
+      try await office.server(
+        """
+        CREATE TABLE kept LIKE t; INSERT INTO kept SELECT * FROM t;
+        CREATE TABLE kept_state LIKE flotilla_state;
+        INSERT INTO kept_state SELECT * FROM flotilla_state
+        """)
+      try await office.site("UPDATE t SET v = 'since' WHERE id = 4")
+      try await office.serverComesTo("since", "SELECT v FROM t WHERE id = 4")
+      // The rows of a dump come before the triggers: so nothing notes them.
+      let mark = try await office.server(
+        """
+        SELECT REGEXP_SUBSTR(action_statement, '@flotilla_[0-9a-z]+')
+        FROM information_schema.triggers WHERE event_object_table = 't' LIMIT 1
+        """)
+      let number = try await office.server(
+        "SELECT number FROM flotilla_table WHERE site_table = 't'")
+      try await office.server(
+        """
+        SET \(mark) = \(number); BEGIN; REPLACE INTO flotilla_state SELECT * FROM kept_state;
+        DELETE FROM t; INSERT INTO t SELECT * FROM kept; COMMIT
+        """)
+      try await office.serverComesTo("since", "SELECT v FROM t WHERE id = 4")
+      #expect(try office.log().contains("was put back to an earlier state"))
+      try await office.site("UPDATE t SET v = 'after' WHERE id = 5")
+      try await office.serverComesTo("after", "SELECT v FROM t WHERE id = 5")
+    }
+  }
+
   @Test func `stops one table at a migration, and the others flow on`() async throws {
     try await Office.with { office in
       let node = try await office.open(Self.schema, "--create")

@@ -6,12 +6,12 @@ import Testing
   .serialized, .timeLimit(.minutes(15)),
   .enabled(if: Program.path != nil, "needs FLOTILLA_SIMULATOR, as make test sets it"))
 struct `The simulator` {
-  @Test func `finds no fault in 50,000 schedules of versions and machines`() throws {
-    try Program.run("pure", "--seeds", "50000", "--jobs", "2")
+  @Test func `finds no fault in 30,000 schedules of versions and machines`() throws {
+    try Program.run("pure", "--seeds", "30000", "--jobs", "2")
   }
 
-  @Test func `finds no fault in 3,000 schedules of real stores`() throws {
-    try Program.run("full", "--seeds", "3000", "--first", "1293", "--jobs", "2")
+  @Test func `finds no fault in 2,000 schedules of real stores`() throws {
+    try Program.run("full", "--seeds", "2000", "--first", "1293", "--jobs", "2")
   }
 
   @Test func `finds no fault where machines are away and deleted rows are let go of`() throws {
@@ -50,13 +50,13 @@ struct `The simulator` {
 
   @Test func `finds no fault where programs write beside parked rows`() throws {
     try Program.run(
-      "full", "--seeds", "1000", "--first", "740000", "--jobs", "2", "--with",
+      "full", "--seeds", "500", "--first", "740000", "--jobs", "2", "--with",
       "unique,swap,crash,diskFull")
   }
 
   @Test func `finds no fault where programs follow what changes`() throws {
     try Program.run(
-      "full", "--seeds", "600", "--first", "1000", "--jobs", "2", "--with",
+      "full", "--seeds", "300", "--first", "1000", "--jobs", "2", "--with",
       "changes,unique,swap,crash")
   }
 

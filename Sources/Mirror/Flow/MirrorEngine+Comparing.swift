@@ -142,7 +142,8 @@ extension MirrorEngine {
     try await lookIfDue(session)
     guard ContinuousClock.now - session.lastWord > .seconds(4) else { return }
     let isOurs = try serving { () throws(ServerError) in
-      try session.ledger.renew(cursor: session.cursor, life: session.life)
+      try session.ledger.renew(
+        cursor: session.cursor, life: session.life, after: session.lastNumber)
     }
     guard isOurs else { throw .stopped(Self.lostPlace) }
     session.lastWord = .now
@@ -160,7 +161,8 @@ extension MirrorEngine {
       let server: ServerConnection
       if let second { server = second } else { server = try connect() }
       second = server
-      return try session.ledger.by(server).renew(cursor: session.cursor, life: session.life)
+      return try session.ledger.by(server).renew(
+        cursor: session.cursor, life: session.life, after: session.lastNumber)
     }
     guard isOurs else { throw .stopped(Self.lostPlace) }
     session.lastWord = .now

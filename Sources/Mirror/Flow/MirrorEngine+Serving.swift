@@ -182,7 +182,7 @@ extension MirrorEngine {
       }
       try serving { () throws(ServerError) in
         try session.transaction { () throws(ServerError) in
-          _ = try session.ledger.hold()
+          _ = try session.ledger.hold(after: session.lastNumber)
           try session.server.run(
             "DELETE FROM \(session.capture.journal(link.number)) WHERE \(MirrorSession.isOld)",
             [.integer(moment)])
@@ -356,7 +356,8 @@ extension MirrorEngine {
         _ = try session.send([])
         return true
       }
-      return try session.ledger.renew(cursor: session.cursor, life: session.life)
+      return try session.ledger.renew(
+        cursor: session.cursor, life: session.life, after: session.lastNumber)
     }
     (session.lastWord, session.lastRenewal) = (.now, .now)
     guard isOurs else { throw .stopped(Self.lostPlace) }

@@ -73,7 +73,7 @@ extension MirrorSession {
     _ rows: [MirroredRow], forgetting entries: [Int: [Int64]],
     holding: [(row: MirroredRow, reason: String)], isCorrection: Bool, cursor next: String?
   ) throws(ServerError) -> MirrorState.Contact {
-    let at = try ledger.hold()
+    let at = try ledger.hold(after: lastNumber)
     for (number, ids) in entries { try forget(ids, in: number) }
     for (row, reason) in holding { try hold(row, .inward, reason) }
     if !rows.isEmpty {

@@ -81,6 +81,8 @@ final class MirrorSession {
   var turn = 1
   var passed = -1
   var contact = MirrorState.Contact(number: 0, at: 0)
+  /// The number of the last transaction of this session; nil before the first.
+  var lastNumber: Int64? { contact.number > 0 ? contact.number : nil }
   /// Makes a second connection.
   var connect: (() throws(ServerError) -> ServerConnection)?
   /// By how much this machine's clock is ahead of the server's, in ms.

@@ -184,17 +184,21 @@ struct ServerLedger {
   }
 
   /// Inside a transaction: makes sure that the place is still ours, and keeps others out until the
-  /// end of it. Gives the time of the server, in µs since 1970.
-  func hold() throws(ServerError) -> Int64 {
+  /// end of it. `last` is the number of the transaction before, if this session has made one: a
+  /// dump may have been loaded since. Gives the time of the server, in µs since 1970.
+  func hold(after last: Int64?) throws(ServerError) -> Int64 {
     let row = try server.rows(
-      of: 2,
+      of: 3,
       """
-      SELECT session, CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000000 AS SIGNED)
+      SELECT session, CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000000 AS SIGNED), number
       FROM \(table("state")) WHERE site = ? FOR UPDATE
       """, [.string(site)]
     ).first
     guard row?[0].string == session else {
       throw .own("another process or node has taken the mirror over")
+    }
+    if let last, row?[2].integer != last {
+      throw .own("an earlier state of the database was loaded while it was mirrored")
     }
     return row?[1].integer ?? 0
   }
@@ -211,15 +215,20 @@ struct ServerLedger {
   }
 
   /// Lengthens the lease, and says how far the feed has been read; false if the place is somebody
-  /// else's.
-  func renew(cursor: String?, life: Int64) throws(ServerError) -> Bool {
+  /// else's. `last` as in `hold`.
+  func renew(cursor: String?, life: Int64, after last: Int64?) throws(ServerError) -> Bool {
     let place = cursor == nil ? "" : "place = ?, life = ?, "
     let values: [Value] = cursor.map { [.string($0), .integer(life)] } ?? []
-    return try server.run(
+    let isAsLeft = last == nil ? "" : " AND number = ?"
+    let renewed = try server.run(
       """
       UPDATE \(table("state")) SET \(place)until =
-        CURRENT_TIMESTAMP(6) + INTERVAL \(Self.lease) SECOND WHERE site = ? AND session = ?
-      """, values + [.string(site), .string(session)]) == 1
+        CURRENT_TIMESTAMP(6) + INTERVAL \(Self.lease) SECOND
+      WHERE site = ? AND session = ?\(isAsLeft)
+      """, values + [.string(site), .string(session)] + (last.map { [.integer($0)] } ?? []))
+    if renewed == 1 { return true }
+    _ = try hold(after: last)
+    return false
   }
 
   /// Whether all rows of a table were compared once, and whether changes of it were passed over.
