@@ -80,7 +80,8 @@ package struct Viewpoint: Sendable {
     if isSuperseded(old, by: new) || new.edit == old.edit { return .history }
     if isUndecided(old) { return .waits }
     if isSpent(old, under: new) { return .history }
-    return isKeptHere(old.edit) && isLost(old, to: new) ? .conflict : .history
+    // What a migration has made of an edit is kept where that edit was made.
+    return isKeptHere(old.image ?? old.edit) && isLost(old, to: new) ? .conflict : .history
   }
 
   /// Whether this replica keeps an edit that loses: it is the author, or nobody is any more.

@@ -12,7 +12,7 @@ import Testing
 
   private static func version(
     _ origin: Origin, _ seq: UInt64 = 5, stamp: Int64, term: Term = .none, epoch: UInt64 = 0,
-    certifies edit: Dot? = nil, sees: [Dot] = [], hash: UInt64? = nil
+    certifies edit: Dot? = nil, sees: [Dot] = [], hash: UInt64? = nil, image: Dot? = nil
   ) -> Version {
     let dot = Dot(origin, seq)
     var version = Version(
@@ -21,6 +21,7 @@ import Testing
     (version.term, version.epoch) = (term, epoch)
     if let edit { version.certificate = Version.Certificate(edit: edit, at: .zero) }
     for dot in sees { version.context.add(dot) }
+    version.image = image
     return version
   }
 
@@ -85,6 +86,16 @@ import Testing
     ),
     (
       "a higher edit over one of a third", version(other, stamp: 2), version(third, stamp: 1),
+      [.gives(.history), .gives(.waits), .waits]
+    ),
+    (
+      "a higher edit over what another one's migration has made of an own one",
+      version(other, stamp: 2), version(third, stamp: 1, image: Dot(own, 5)),
+      [.gives(.conflict), .gives(.waits), .waits]
+    ),
+    (
+      "a higher edit over what a migration here has made of one of a third",
+      version(other, stamp: 2), version(own, stamp: 1, image: Dot(third, 5)),
       [.gives(.history), .gives(.waits), .waits]
     ),
     (
