@@ -6,7 +6,7 @@ let measurements = [
   Capture.measurement, Latency.measurement, Reconnect.measurement, Idle.measurement,
   Handshake.measurement, Crowd.measurement, Burst.measurement, Bulk.measurement, Join.measurement,
   CatchUp.measurement, Updates.measurement,
-  Heal.measurement, Verdicts.measurement, Whole.measurement, Growth.measurement, Year.measurement,
+  RowPath.measurement, Heal.measurement, Verdicts.measurement, Whole.measurement, Growth.measurement, Year.measurement,
   Gateway.measurement, Feed.measurement, OfficeServer.measurement,
 ]
 
