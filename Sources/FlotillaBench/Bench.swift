@@ -5,11 +5,13 @@ import Foundation
 struct Bench {
   /// All measurements, in the order in which they run.
   static let measurements = [
-    Burst.measurement, Capture.measurement, Latency.measurement, Reconnect.measurement,
-    CatchUp.measurement, Verdicts.measurement, Idle.measurement, Handshake.measurement,
-    Crowd.measurement, Bulk.measurement, Join.measurement, Updates.measurement,
-    RowPath.measurement, Heal.measurement, Whole.measurement, Growth.measurement,
-    Year.measurement, Gateway.measurement, Feed.measurement, OfficeServer.measurement,
+    Burst.measurement, Apply.measurement, Capture.measurement, Million.measurement,
+    Commits.measurement, Latency.measurement, Wire.measurement, Reconnect.measurement,
+    CatchUp.measurement, Verdicts.measurement, Curves.measurement, Idle.measurement,
+    Handshake.measurement, Crowd.measurement, Bulk.measurement, Join.measurement,
+    Updates.measurement, RowPath.measurement, Heal.measurement, Whole.measurement,
+    Growth.measurement, Year.measurement, Gateway.measurement, Feed.measurement,
+    OfficeServer.measurement,
   ]
 
   private let options: Options

@@ -10,12 +10,13 @@ enum Latency {
 
   private static func measure(_ extent: Extent, _ report: inout Report) throws {
     let count = extent.isQuick ? 40 : 300
+    let theirs = try partner(count)
     let pair = try Pair(schema: WriteRole.schema)
     var syncs = try Disk.syncTimes(in: pair.place.folder, count: 50)
     Clock.sleep(.seconds(1))
-    let quiet = try observe(pair, first: 1, count: count, pause: .milliseconds(50))
+    let quiet = try observe(pair, first: 1, count: count, pause: pauses[0])
     Clock.sleep(.seconds(1))
-    let steady = try observe(pair, first: 1_000_000, count: count * 10, pause: .milliseconds(5))
+    let steady = try observe(pair, first: 1_000_000, count: count * 10, pause: pauses[1])
     Clock.sleep(.seconds(1))
     syncs += try Disk.syncTimes(in: pair.place.folder, count: 50)
     try pair.stop()
@@ -30,6 +31,42 @@ enum Latency {
         .target(.p99, atMost: 40),
       Figure("a commit every 5 ms: the writer's commit", "ms", steady.commits),
     ]
+    if !theirs.isEmpty { report.figures += beside(theirs, quiet.latencies, steady.latencies) }
+    let bound = "two waits for the disk, TLS and two changes of process"
+    for (name, what) in [("quiet", "at rest"), ("a commit every 5 ms", "one each 5 ms")] {
+      report.line(
+        "a commit until another node shows it, \(what)", "\(name): commit to visible",
+        partner: "PostgreSQL, logical replication", beside: "\(name): PostgreSQL", bound: bound)
+    }
+  }
+
+  private static let pauses: [Duration] = [.milliseconds(50), .milliseconds(5)]
+
+  /// The partner's, before the nodes are there: milliseconds, at rest and one each 5 ms.
+  private static func partner(_ count: Int) throws -> [[Double]] {
+    guard let partner = try PostgresPair.ifInstalled() else { return [] }
+    try partner.clear()
+    return try zip(pauses, [count, count * 10]).map { pause, count in
+      var next = Clock.now
+      return try (0..<count).map { _ in
+        Clock.sleep(until: next)
+        next = max(next + pause.nanoseconds, Clock.now)
+        return try partner.latency()
+      }
+    }
+  }
+
+  private static func beside(
+    _ theirs: [[Double]], _ quiet: [Double], _ steady: [Double]
+  ) -> [Figure] {
+    zip(["quiet", "a commit every 5 ms"], zip(theirs, [quiet, steady])).flatMap { name, both in
+      [
+        Figure("\(name): PostgreSQL", "ms", both.0),
+        Figure(
+          "\(name): median against PostgreSQL's", "×",
+          Samples(both.1).median / Samples(both.0).median),
+      ]
+    }
   }
 
   struct Observation {
