@@ -32,11 +32,16 @@ struct Bench {
     }
     // What cannot be read is told before an hour of measuring.
     let before = try options.compare.map(Self.read)
+    if let path = options.page {
+      _ = try MarkdownTable(report: JSONReport([], on: nil)).placed(in: Self.text(path))
+    }
     let now = try options.from.map(Self.read) ?? measured()
     if let path = options.save { try Self.write(now.text + "\n", to: path) }
     if let folder = options.plots { try draw(now.plots ?? [], in: folder) }
+    let table = MarkdownTable(report: now)
+    if let path = options.page { try Self.write(table.placed(in: Self.text(path)), to: path) }
     if options.isJSON { print(now.text) }
-    if options.isMarkdown { print(MarkdownTable(report: now).text) }
+    if options.isMarkdown { print(table.text) }
     if let before { show(Comparison(before: before, now: now).text) }
     return !now.remarks.contains { $0.failure != nil }
   }
@@ -75,6 +80,10 @@ struct Bench {
     } catch {
       throw BenchError("\(path) cannot be read as a report: \(error)")
     }
+  }
+
+  private static func text(_ path: String) throws -> String {
+    try String(contentsOf: URL(filePath: path), encoding: .utf8)
   }
 
   private static func write(_ text: String, to path: String) throws {

@@ -12,11 +12,13 @@ struct Options: Equatable {
   /// Where the report is written, and the folder of the plots.
   var save: String?
   var plots: String?
+  /// The page whose table is replaced.
+  var page: String?
   var names: [String] = []
 
   static let usage = """
     usage: FlotillaBench [--list] [--quick | --long] [--json | --markdown] [--save FILE]
-             [--compare FILE] [--plots FOLDER] [--from FILE] [NAME…]
+             [--compare FILE] [--plots FOLDER] [--page FILE] [--from FILE] [NAME…]
 
     Measures what NAME… say, or everything, each several times beside a partner. --quick takes
     smaller sizes, --long adds cuts of ten minutes and ten million rows. The exit status is 1 if a
@@ -27,6 +29,7 @@ struct Options: Equatable {
       --save FILE     writes the JSON object to FILE, too
       --compare FILE  shows the medians beside those of an earlier JSON object, and what got worse
       --plots FOLDER  draws what `curves` has measured
+      --page FILE     puts the table into a page, between the marks that are there
       --from FILE     reads an earlier JSON object instead of measuring
     """
 
@@ -49,6 +52,7 @@ struct Options: Equatable {
       case "--compare": compare = try Self.value(of: word, &rest)
       case "--save": save = try Self.value(of: word, &rest)
       case "--plots": plots = try Self.value(of: word, &rest)
+      case "--page": page = try Self.value(of: word, &rest)
       case _ where word.hasPrefix("-"): throw Misuse(description: "\(word) is no option")
       case _ where !known.contains(word):
         throw Misuse(description: "there is no measurement \(word); see --list")

@@ -119,6 +119,19 @@ import Testing
       ])
   }
 
+  @Test func `the table takes the place of the one in the page`() throws {
+    var report = Report(measurement: "test")
+    report.figures = [Figure("own", "ms", 2)]
+    report.line("a", "own", bound: "b")
+    let table = MarkdownTable(report: JSONReport([report], on: nil))
+    let (start, end) = MarkdownTable.marks
+    let page = "# Title\n\n\(start)\n\nold\n\n\(end)\n\nThe rest.\n"
+    let placed = try table.placed(in: page)
+    #expect(placed == "# Title\n\n\(start)\n\n\(table.text)\n\n\(end)\n\nThe rest.\n")
+    #expect(try table.placed(in: placed) == placed)
+    #expect(throws: BenchError.self) { try table.placed(in: "\(end)\n\(start)\n") }
+  }
+
   @Test func `columns are as wide as they must be`() {
     #expect(Report.aligned([["a", "1"], ["bcd", "20"]], left: [0]) == ["a     1", "bcd  20"])
   }

@@ -10,6 +10,19 @@ struct MarkdownTable {
     return ([head] + lines).joined(separator: "\n")
   }
 
+  /// Where it stands in a page.
+  static let marks = (start: "<!-- figures: `make bench` -->", end: "<!-- end of figures -->")
+
+  /// A page with this table in the place of the one between its marks.
+  func placed(in page: String) throws -> String {
+    let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
+    guard let start = lines.firstIndex(where: { $0 == Self.marks.start }),
+      let end = lines[start...].firstIndex(where: { $0 == Self.marks.end })
+    else { throw BenchError("the page has no line \(Self.marks.start) before \(Self.marks.end)") }
+    let parts = lines[...start].map(String.init) + ["", text, ""] + lines[end...].map(String.init)
+    return parts.joined(separator: "\n")
+  }
+
   /// Where it was taken.
   private var head: String {
     guard let machine = report.machine else { return "" }

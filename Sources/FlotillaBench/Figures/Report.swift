@@ -62,7 +62,7 @@ extension Report {
     }
   }
 
-  /// The same with a comma after the thousands, and without digits that say nothing: `1,000`, `2.5`.
+  /// The same with a comma after the thousands, and whole numbers as they are: `1,000`, `2`.
   static func grouped(_ value: Double) -> String {
     guard abs(value) >= 1_000, value.isFinite else {
       return value == value.rounded() && abs(value) < 1_000 ? "\(Int(value))" : number(value)

@@ -212,7 +212,7 @@ final class LargeSite {
   }
 
   private func remove(_ name: String) throws {
-    for end in ["", "-wal", "-shm", ".flotilla"] {
+    for end in ["", "-wal", "-shm", "-flotilla"] {
       try? FileManager.default.removeItem(atPath: "\(place.folder)/\(name).db\(end)")
     }
   }

@@ -13,7 +13,7 @@ enum Leftovers {
     processes.withLock { $0[process] = signal }
   }
 
-  static func remove(_ process: pid_t) { _ = processes.withLock { $0.removeValue(forKey: process) } }
+  static func remove(_ process: pid_t) { processes.withLock { $0[process] = nil } }
 
   static func add(_ folder: String) { folders.withLock { _ = $0.insert(folder) } }
 

@@ -80,11 +80,11 @@ final class PostgresPair {
     }
   }
 
-  /// One row in a transaction: milliseconds from after its COMMIT until the subscriber shows it.
+  /// One row in a transaction: milliseconds from before the statement until the subscriber shows it.
   func latency() throws -> Double {
     mark += 1
-    try publisher.run("INSERT INTO mark VALUES (\(mark))")
     let start = Clock.now
+    try publisher.run("INSERT INTO mark VALUES (\(mark))")
     try Clock.wait("row \(mark)", within: .seconds(60), every: .microseconds(50)) {
       try subscriber.run("SELECT max(n) FROM mark") == "\(mark)"
     }

@@ -1,6 +1,7 @@
 import SQLite
 
-/// From a commit by another process on A to the moment at which a reader of B sees it.
+/// From a commit by another process on A to the moment at which a reader of B sees it. The clock
+/// starts before the commit, so that it is the same one for a partner whose commit waits for a disk.
 ///
 /// The reader asks B's file again and again through a connection of its own, with naps of 50 µs so
 /// that it leaves the nodes some processor.
@@ -98,7 +99,7 @@ enum Latency {
     for line in try writer.wait(within: .seconds(10)).output.split(separator: "\n") {
       let words = line.split(separator: " ").compactMap { Int64($0) }
       guard words.count == 3, let moment = seen[Int(words[0])] else { continue }
-      observation.latencies.append((moment - words[2]).milliseconds)
+      observation.latencies.append((moment - words[1]).milliseconds)
       observation.commits.append((words[2] - words[1]).milliseconds)
     }
     return observation
