@@ -189,11 +189,11 @@ import Testing
   }
 
   @Test func `a point lies where its value is, with its range`() {
-    // The frame is 612 wide from 84 on, and 288 high from 340 upwards; 40,000 to 90,000 lie
+    // The frame is 596 wide from 84 on, and 288 high from 340 upwards; 40,000 to 90,000 lie
     // between the ticks 20,000 and 100,000.
     let svg = Self.plot.svg
     #expect(svg.contains("<circle cx=\"84\" cy=\"176\" r=\"4\""))
-    #expect(svg.contains("<circle cx=\"696\" "))
+    #expect(svg.contains("<circle cx=\"680\" "))
     #expect(svg.contains("stroke-opacity=\".5\" x1=\"84\" x2=\"84\" y1=\"216\""))
   }
 

@@ -3,7 +3,7 @@ import Foundation
 /// How a plot is drawn: plain SVG, in colours that are read on a light page and on a dark one.
 extension Plot {
   private static let size = (width: 720.0, height: 400.0)
-  private static let frame = (left: 84.0, right: 24.0, top: 52.0, bottom: 60.0)
+  private static let frame = (left: 84.0, right: 40.0, top: 52.0, bottom: 60.0)
   /// Each series has a colour and a mark of its own, for who sees no colours.
   private static let colours = ["#2f81f7", "#d1741f", "#2f9e5b", "#a371f7"]
 
@@ -81,7 +81,7 @@ extension Plot {
       }
       lines.append(Self.mark(number, x, place(point, point.y).1, colour))
     }
-    let key = Self.frame.left + Double(number) * 200
+    let key = Self.frame.left + Double(number) * 228
     lines.append(Self.mark(number, key + 6, 37, colour))
     lines.append(Self.text(series.name, key + 18, 41, "start"))
     return lines

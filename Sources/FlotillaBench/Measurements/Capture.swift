@@ -96,6 +96,8 @@ private final class Subject {
         site: Identity(high: 1, low: 1), siteName: "Bench", node: Identity(high: 1, low: 2),
         nodeName: "bench", origin: Origin(rawValue: 1)))
     store = try Store(path: path)
+    // As many in one commit as a node folds.
+    store?.pace.journalEntries = 2_000
     try store?.track(["item"], rule: nil, at: .bench)
     _ = try fold()
   }

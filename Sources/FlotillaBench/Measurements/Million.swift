@@ -91,6 +91,8 @@ enum Million {
       "`init --all`, until each has a version", .initialised,
       bound: "each row is read, and a version written")
     line("`track`, likewise", .tracked, bound: "the same")
-    line("`status`", .status, bound: "the start of the program")
+    report.line(
+      "\(count) rows: `status`", name(.status, rows), partner: "the start of the program",
+      beside: name(.version, rows), bound: "a question to the node, and its answer")
   }
 }
