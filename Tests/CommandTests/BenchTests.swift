@@ -13,7 +13,7 @@ import Testing
 
   @Test func `measures what capture costs`() throws {
     let figures = try measured("capture")
-    #expect(figures.count == 8)
+    #expect(figures.count == 10)
     #expect(figures.allSatisfy { $0.measurement == "capture" && $0.p50 > 0 })
   }
 

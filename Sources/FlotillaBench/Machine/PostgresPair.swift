@@ -80,7 +80,7 @@ final class PostgresPair {
     }
   }
 
-  /// One row in a transaction: milliseconds from before the statement until the subscriber shows it.
+  /// One row in a transaction: ms from before the statement until the subscriber shows it.
   func latency() throws -> Double {
     mark += 1
     let start = Clock.now

@@ -27,11 +27,12 @@ enum Commits {
     }
     let name = "\(Report.grouped(Double(count))) commits of one row"
     report.figures = [
-      Figure("\(name): bare", "1/s", bare.map { Double(count) / $0 }),
-      Figure("\(name): beside a node", "1/s", own.map { Double(count) / $0 }),
+      Figure("\(name): bare", "commits/s", bare.map { Double(count) / $0 }),
+      Figure("\(name): beside a node", "commits/s", own.map { Double(count) / $0 }),
       Figure("\(name): ratio to bare", "×", zip(own, bare).map { $0 / $1 })
         .target(.median, atMost: 1.8),
-      Figure("\(name): until all are at the other node", "1/s", there.map { Double(count) / $0 }),
+      Figure(
+        "\(name): until all are at the other node", "commits/s", there.map { Double(count) / $0 }),
       Figure("\(name): until then, against the commits", "×", zip(there, own).map { $0 / $1 })
         .target(.median, atMost: 1.1),
     ]

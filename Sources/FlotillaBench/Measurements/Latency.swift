@@ -1,7 +1,7 @@
 import SQLite
 
 /// From a commit by another process on A to the moment at which a reader of B sees it. The clock
-/// starts before the commit, so that it is the same one for a partner whose commit waits for a disk.
+/// starts before the commit: that of a partner waits for the disk.
 ///
 /// The reader asks B's file again and again through a connection of its own, with naps of 50 µs so
 /// that it leaves the nodes some processor.
@@ -37,7 +37,8 @@ enum Latency {
     for (name, what) in [("quiet", "at rest"), ("a commit every 5 ms", "one each 5 ms")] {
       report.line(
         "a commit until another node shows it, \(what)", "\(name): commit to visible",
-        partner: "PostgreSQL, logical replication", beside: "\(name): PostgreSQL", bound: bound)
+        partner: "PostgreSQL, logical replication", beside: "\(name): PostgreSQL",
+        ratio: "\(name): median against PostgreSQL's", bound: bound)
     }
   }
 
