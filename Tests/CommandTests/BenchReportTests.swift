@@ -108,6 +108,7 @@ import Testing
     report.line("c", "waits", bound: "d")
     report.line("e", "own", partner: "Q", beside: "not there", ratio: "nor this", bound: "f")
     report.line("g", "not measured", bound: "h")
+    report.failure = "it broke"
     let lines = MarkdownTable(report: JSONReport([report], on: nil)).text.split(separator: "\n")
     #expect(
       lines.dropFirst(2) == [
@@ -116,6 +117,7 @@ import Testing
         "| c | p50 50, p99 99, max 100 ms |  |  | p99 ≤ 60 ms: missed, max ≤ 250 ms | d |",
         "| e | 100,000 rows/s (90,000 to 120,000) | Q: not installed here |  "
           + "| ≥ 150,000 rows/s: missed | f |",
+        "Not measured, for it failed: `test`.",
       ])
   }
 

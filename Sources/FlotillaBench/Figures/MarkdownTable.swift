@@ -7,6 +7,11 @@ struct MarkdownTable {
     var lines = ["| what | now | beside it | ratio | wanted | what bounds it |"]
     lines.append("|---|---|---|---|---|---|")
     lines += (report.lines ?? []).compactMap(row)
+    // What failed has no line, and should not be missing unseen.
+    let failed = report.remarks.filter { $0.failure != nil }.map { "`\($0.measurement)`" }
+    if !failed.isEmpty {
+      lines += ["", "Not measured, for it failed: \(failed.joined(separator: ", "))."]
+    }
     return ([head] + lines).joined(separator: "\n")
   }
 

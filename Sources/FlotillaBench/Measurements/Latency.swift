@@ -10,64 +10,78 @@ enum Latency {
     name: "latency", summary: "a commit on A until it is visible on B", body: measure)
 
   private static func measure(_ extent: Extent, _ report: inout Report) throws {
-    let count = extent.isQuick ? 40 : 300
-    let theirs = try partner(count)
+    let count = extent.isQuick ? 40 : 100
+    let partner = try PostgresPair.ifInstalled()
+    if partner == nil { report.notes.append("PostgreSQL is not installed: nothing beside it") }
     let pair = try Pair(schema: WriteRole.schema)
-    var syncs = try Disk.syncTimes(in: pair.place.folder, count: 50)
-    Clock.sleep(.seconds(1))
-    let quiet = try observe(pair, first: 1, count: count, pause: pauses[0])
-    Clock.sleep(.seconds(1))
-    let steady = try observe(pair, first: 1_000_000, count: count * 10, pause: pauses[1])
-    Clock.sleep(.seconds(1))
-    syncs += try Disk.syncTimes(in: pair.place.folder, count: 50)
-    try pair.stop()
-
-    let sync = Samples(syncs).median
-    report.figures = [
-      Figure("4 KiB and fdatasync on this disk", "ms", syncs),
-      Figure("quiet: commit to visible", "ms", quiet.latencies)
-        .target(.median, atMost: 2 * sync + 3).target(.p99, atMost: 40),
-      Figure("quiet: the writer's commit", "ms", quiet.commits),
-      Figure("a commit every 5 ms: commit to visible", "ms", steady.latencies)
-        .target(.p99, atMost: 40),
-      Figure("a commit every 5 ms: the writer's commit", "ms", steady.commits),
+    var syncs: [Double] = []
+    var courses = [
+      Course(name: "quiet", pause: .milliseconds(50), count: count),
+      Course(name: "a commit every 5 ms", pause: .milliseconds(5), count: count * 10),
     ]
-    if !theirs.isEmpty { report.figures += beside(theirs, quiet.latencies, steady.latencies) }
-    let bound = "two waits for the disk, TLS and two changes of process"
-    for (name, what) in [("quiet", "at rest"), ("a commit every 5 ms", "one each 5 ms")] {
-      report.line(
-        "a commit until another node shows it, \(what)", "\(name): commit to visible",
-        partner: "PostgreSQL, logical replication", beside: "\(name): PostgreSQL",
-        ratio: "\(name): median against PostgreSQL's", bound: bound)
-    }
-  }
-
-  private static let pauses: [Duration] = [.milliseconds(50), .milliseconds(5)]
-
-  /// The partner's, before the nodes are there: milliseconds, at rest and one each 5 ms.
-  private static func partner(_ count: Int) throws -> [[Double]] {
-    guard let partner = try PostgresPair.ifInstalled() else { return [] }
-    try partner.clear()
-    return try zip(pauses, [count, count * 10]).map { pause, count in
-      var next = Clock.now
-      return try (0..<count).map { _ in
-        Clock.sleep(until: next)
-        next = max(next + pause.nanoseconds, Clock.now)
-        return try partner.latency()
+    for round in 0..<(extent.isQuick ? 1 : 3) {
+      syncs += try Disk.syncTimes(in: pair.place.folder, count: 50)
+      for index in courses.indices {
+        Clock.sleep(.seconds(1))
+        try courses[index].add(
+          partner, pair, first: (round * courses.count + index) * 1_000_000 + 1)
       }
     }
+    try pair.stop()
+    let sync = Samples(syncs).median
+    report.figures = [Figure("4 KiB and fdatasync on this disk", "ms", syncs)]
+    for course in courses { report.figures += course.figures(sync: sync) }
+    for (course, what) in zip(courses, ["at rest", "one each 5 ms"]) {
+      report.line(
+        "a commit until another node shows it, \(what)", course.visible,
+        partner: "PostgreSQL, logical replication", beside: course.theirs, ratio: course.ratio,
+        bound: "two waits for the disk, TLS and two changes of process")
+    }
   }
 
-  private static func beside(
-    _ theirs: [[Double]], _ quiet: [Double], _ steady: [Double]
-  ) -> [Figure] {
-    zip(["quiet", "a commit every 5 ms"], zip(theirs, [quiet, steady])).flatMap { name, both in
-      [
-        Figure("\(name): PostgreSQL", "ms", both.0),
-        Figure(
-          "\(name): median against PostgreSQL's", "×",
-          Samples(both.1).median / Samples(both.0).median),
+  /// Commits at one distance, round after round; those of the partner directly before.
+  private struct Course {
+    let name: String
+    let pause: Duration
+    let count: Int
+    private var own = Observation()
+    private var partner: [Double] = []
+    private var ratios: [Double] = []
+
+    init(name: String, pause: Duration, count: Int) {
+      (self.name, self.pause, self.count) = (name, pause, count)
+    }
+
+    mutating func add(_ partner: PostgresPair?, _ pair: Pair, first: Int) throws {
+      var times: [Double] = []
+      if let partner {
+        var next = Clock.now
+        for _ in 0..<count {
+          Clock.sleep(until: next)
+          next = max(next + pause.nanoseconds, Clock.now)
+          times.append(try partner.latency())
+        }
+      }
+      let seen = try Latency.observe(pair, first: first, count: count, pause: pause)
+      own.latencies += seen.latencies
+      own.commits += seen.commits
+      self.partner += times
+      guard !times.isEmpty else { return }
+      ratios.append(Samples(seen.latencies).median / Samples(times).median)
+    }
+
+    var visible: String { "\(name): commit to visible" }
+    var theirs: String { "\(name): PostgreSQL" }
+    var ratio: String { "\(name): median against PostgreSQL's" }
+
+    func figures(sync: Double) -> [Figure] {
+      var figure = Figure(visible, "ms", own.latencies)
+      if name == "quiet" { figure = figure.target(.median, atMost: 2 * sync + 3) }
+      let figures = [
+        figure.target(.p99, atMost: 40), Figure("\(name): the writer's commit", "ms", own.commits),
       ]
+      guard !partner.isEmpty else { return figures }
+      return figures + [Figure(theirs, "ms", partner), Figure(ratio, "×", ratios)]
     }
   }
 
