@@ -78,9 +78,11 @@ docs: setup ## pages of the library and its tutorial, in .build/docs (DocC)
 recording: build ## the picture in the README, of what is typed and printed on two hosts
 	@scripts/recording.py .build/debug/flotilla docs/recording.svg
 
-bench: setup ## measure, with the release build
+bench: setup ## measure, with the release build; JSON=file COMPARE=file PLOTS=folder PAGE=page ONLY="…"
 	$(SWIFT) build $(RELEASE) --product flotilla
-	$(SWIFT) run $(RELEASE) FlotillaBench
+	$(SWIFT) run $(RELEASE) FlotillaBench $(if $(JSON),--save "$(abspath $(JSON))") \
+	  $(if $(COMPARE),--compare "$(abspath $(COMPARE))") \
+	  $(if $(PLOTS),--plots "$(abspath $(PLOTS))") $(if $(PAGE),--page "$(abspath $(PAGE))") $(ONLY)
 
 SIMULATOR = .build/simulator/release/FlotillaSimulator
 JOBS ?= $$(nproc)

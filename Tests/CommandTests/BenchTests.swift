@@ -13,18 +13,26 @@ import Testing
 
   @Test func `measures what capture costs`() throws {
     let figures = try measured("capture")
-    #expect(figures.count == 7)
+    #expect(figures.count == 10)
     #expect(figures.allSatisfy { $0.measurement == "capture" && $0.p50 > 0 })
   }
 
   @Test(arguments: [
     ("handshake", 5), ("bulk", 4), ("join", 3), ("crowd", 4), ("verdicts", 20),
-    ("updates", 14),
+    ("updates", 14), ("apply", 6), ("commits", 5), ("wire", 5), ("path", 4),
   ])
-  func `measures what the security costs, and the verdicts`(name: String, count: Int) throws {
+  func `measures what rows cost, and the security, and the verdicts`(name: String, count: Int)
+    throws
+  {
     let figures = try measured(name)
     #expect(figures.count == count)
     #expect(figures.allSatisfy { $0.measurement == name && $0.p50 > 0 })
+  }
+
+  @Test func `measures a large database, also where nothing else copies one`() throws {
+    let figures = try measured("million")
+    #expect(figures.count >= 14)
+    #expect(figures.allSatisfy { $0.measurement == "million" && $0.p50 > 0 })
   }
 
   @Test func `measures how soon followers are told`() throws {
@@ -40,11 +48,31 @@ import Testing
     #expect(values[0] > 100 && values[1] > values[0] + values[2])
   }
 
+  @Test func `tells of what machine its figures are, and of the table`() throws {
+    let report = try JSONDecoder().decode(Whole.self, from: output("--json", "wire"))
+    #expect(report.machine.cores > 0 && !report.machine.sqlite.isEmpty)
+    #expect(report.lines.allSatisfy { line in report.figures.contains { $0.name == line.figure } })
+    #expect(report.lines.count == 2)
+  }
+
+  private struct Whole: Decodable {
+    struct Machine: Decodable { let cores: Int, sqlite: String }
+    struct Line: Decodable { let figure: String }
+    struct Named: Decodable { let name: String }
+    let machine: Machine
+    let lines: [Line]
+    let figures: [Named]
+  }
+
   private func measured(_ name: String) throws -> [Figures.Figure] {
+    try JSONDecoder().decode(Figures.self, from: output("--json", name)).figures
+  }
+
+  private func output(_ words: String...) throws -> Data {
     let process = Process()
     process.executableURL = URL(filePath: CommandLine.arguments[0]).resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(component: "FlotillaBench")
-    process.arguments = ["--quick", "--json", name]
+    process.arguments = ["--quick"] + words
     let output = Pipe()
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output
@@ -52,6 +80,6 @@ import Testing
     let data = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)
-    return try JSONDecoder().decode(Figures.self, from: data).figures
+    return data
   }
 }

@@ -29,6 +29,9 @@ struct Figure: Sendable {
     return figure
   }
 
+  /// Whether less of it is better: as its targets say, else a rate should be high, all else low.
+  var isBetterLow: Bool { targets.first?.isUpper ?? !unit.hasSuffix("/s") }
+
   func meets(_ target: Target) -> Bool {
     let value = samples[target.statistic]
     return target.isUpper ? value <= target.limit : value >= target.limit

@@ -39,6 +39,13 @@ final class BenchStore {
   /// Takes over what another replica holds and this one lacks; gives the number of rows.
   @discardableResult
   func pull(from other: BenchStore, at now: Instant) throws -> Int {
+    let merge = try fetch(from: other, at: now)
+    try take(merge, at: now)
+    return Int(merge.end?.rows ?? 0)
+  }
+
+  /// Reads what another replica holds and this one lacks, as one exchange.
+  func fetch(from other: BenchStore, at now: Instant) throws -> Merge {
     let opened = try other.store.openExport(.above(store.position.frontier), at: now)
     defer { try? other.store.closeExport(opened.id) }
     var (batches, parts) = ([[UInt8]](), [UInt8]())
@@ -53,13 +60,16 @@ final class BenchStore {
       case .paused, .done: break reading
       }
     }
-    _ = try store.merge(
-      Merge(
-        sender: other.store.node, kind: .full(covers: opened.covers), batches: batches,
-        rowsBefore: 0, checkBefore: 0, end: End(rows: rows, check: check), movesFrontier: true),
-      at: now)
-    return Int(rows)
+    return Merge(
+      sender: other.store.node, kind: .full(covers: opened.covers), batches: batches,
+      rowsBefore: 0, checkBefore: 0, end: End(rows: rows, check: check), movesFrontier: true)
   }
+
+  /// Merges an exchange, in as many commits as it takes.
+  func take(_ merge: Merge, at now: Instant) throws { _ = try store.merge(merge, at: now) }
+
+  /// So many rows go into one commit of a long exchange.
+  func mergesAs(_ rows: Int) { store.pace.mergedRows = rows }
 
   /// A copy of the file as it is now.
   func backUp() throws {

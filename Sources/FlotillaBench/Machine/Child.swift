@@ -15,13 +15,22 @@ final class Child {
   let pid: pid_t
   private let name: String
   private let files: (output: String, error: String)
+  private let signal: Int32
   private var ended: Ended?
   /// The largest resident memory up to the last look. The kernel's own account at the end
   /// (getrusage(2), ru_maxrss) survives exec and so begins with this process's memory.
   private var peakMiB = 0.0
 
+  /// Ends with this process, however that ends.
+  static let launcher = ["/usr/bin/setpriv", "--pdeathsig", "KILL"]
+
   /// Starts `words`, the first of which is a path; output and errors go to files in `folder`.
-  init(_ words: [String], in folder: String, environment: [String: String] = [:]) throws {
+  ///
+  /// The launcher keeps its process id for the program, which `signal` ends at once.
+  init(
+    _ words: [String], in folder: String, environment: [String: String] = [:],
+    launcher: [String] = Child.launcher, endedBy signal: Int32 = SIGKILL
+  ) throws {
     self.name = words.joined(separator: " ")
     let stem = "\(folder)/\(UUID().uuidString)"
     self.files = ("\(stem).out", "\(stem).err")
@@ -46,8 +55,7 @@ final class Child {
     posix_spawnattr_setflags(&attributes, Int16(flags))
     let settings = ProcessInfo.processInfo.environment
       .merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 }.merging(environment) { $1 }
-    // setpriv keeps its process id for the program.
-    let all = ["/usr/bin/setpriv", "--pdeathsig", "KILL"] + words
+    let all = launcher + words
     var arguments = all.map { strdup($0) } + [nil]
     var variables = settings.map { strdup("\($0)=\($1)") } + [nil]
     defer { (arguments + variables).forEach { free($0) } }
@@ -57,12 +65,15 @@ final class Child {
       throw BenchError("cannot start \(name): \(String(cString: strerror(code)))")
     }
     self.pid = pid
+    self.signal = signal
+    Leftovers.add(pid, endedBy: signal)
   }
 
   deinit {
     guard ended == nil else { return }
-    kill(pid, SIGKILL)
+    kill(pid, signal)
     waitpid(pid, nil, 0)
+    Leftovers.remove(pid)
   }
 
   /// What it has written to standard error so far.
@@ -75,6 +86,7 @@ final class Child {
     if peak.isFinite { peakMiB = peak }
     var status: Int32 = 0
     guard waitpid(pid, &status, WNOHANG) == pid else { return nil }
+    Leftovers.remove(pid)
     let signal = status & 0x7F
     ended = Ended(
       status: signal == 0 ? status >> 8 & 0xFF : 128 + signal, peakMiB: peakMiB,
@@ -84,8 +96,8 @@ final class Child {
 
   /// Waits for its end; throws unless it ends by itself with status 0.
   @discardableResult
-  func wait(within limit: Duration) throws -> Ended {
-    try Clock.wait("the end of \(name)", within: limit, every: .milliseconds(2)) { poll() != nil }
+  func wait(within limit: Duration, every pause: Duration = .milliseconds(2)) throws -> Ended {
+    try Clock.wait("the end of \(name)", within: limit, every: pause) { poll() != nil }
     guard let ended, ended.status == 0 else {
       throw BenchError("\(name): exit \(ended?.status ?? -1): \(ended?.error ?? "")")
     }

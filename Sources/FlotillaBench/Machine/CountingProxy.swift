@@ -17,6 +17,11 @@ final class CountingProxy: Sendable {
     var ways: [Int32: Way] = [:]
     var closed: [Way] = []
     var isClosed = false
+    /// Who comes is sent away.
+    var isShut = false
+    /// When the latest connection began, and when the last bytes passed.
+    var began: Int64 = 0
+    var moved: Int64 = 0
   }
 
   let address: String
@@ -45,6 +50,17 @@ final class CountingProxy: Sendable {
   var ways: [Way] { state.withLock { $0.closed + $0.ways.values } }
   var isConnected: Bool { state.withLock { !$0.sockets.isEmpty } }
 
+  /// When the latest connection began, and when the last bytes passed (`Clock.now`).
+  var times: (began: Int64, moved: Int64) { state.withLock { ($0.began, $0.moved) } }
+
+  /// Breaks all connections and lets nobody through until `open`.
+  func shut() {
+    state.withLock { $0.isShut = true }
+    cut()
+  }
+
+  func open() { state.withLock { $0.isShut = false } }
+
   /// Breaks all connections and counts from zero.
   func cut() {
     state.withLock { state in
@@ -66,11 +82,19 @@ final class CountingProxy: Sendable {
     while true {
       let client = Glibc.accept(listener, nil, nil)
       guard client >= 0, !state.withLock({ $0.isClosed }) else { break }
-      guard let server = dial(target) else {
+      let now = Clock.now
+      guard !state.withLock({ $0.isShut }), let server = dial(target) else {
         Glibc.close(client)
         continue
       }
+      // Both ends send small pieces, and none of these shall wait for another one here.
+      for raw in [client, server] {
+        var isOn: Int32 = 1
+        setsockopt(
+          raw, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+      }
       state.withLock {
+        $0.began = now
         $0.sockets += [client, server]
         $0.ways[client] = Way(isFromDialler: true)
         $0.ways[server] = Way(isFromDialler: false)
@@ -90,6 +114,7 @@ final class CountingProxy: Sendable {
       state.withLock {
         guard $0.sockets.contains(source) else { return }
         $0.bytes += count
+        $0.moved = Clock.now
         $0.ways[source]?.records.append(buffer[..<count])
       }
       var sent = 0

@@ -2,6 +2,11 @@ import Glibc
 
 /// How fast this disk makes 4 KiB durable.
 enum Disk {
+  /// Has all that was written before really be on the disks, so that nobody is charged for it later
+  /// (sync(2): "causes all pending modifications to filesystem metadata and cached file data to be
+  /// written to the underlying filesystems").
+  static func settle() { sync() }
+
   /// Appends 4 KiB and calls fdatasync, again and again; ms of each.
   static func syncTimes(in folder: String, count: Int) throws -> [Double] {
     let path = "\(folder)/sync"

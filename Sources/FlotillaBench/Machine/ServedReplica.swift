@@ -38,8 +38,9 @@ struct ServedReplica {
   }
 }
 
-/// A program of this machine.
+/// A program of this machine; a path stays what it is.
 func program(_ name: String) throws -> String {
+  guard !name.hasPrefix("/") else { return name }
   let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin").split(separator: ":")
   let paths = folders.map { "\($0)/\(name)" }
   guard let path = paths.first(where: FileManager.default.isExecutableFile) else {

@@ -2,8 +2,11 @@ import Foundation
 import SQLite
 
 /// One transaction of very many rows at one node, until it is at another one: what people wait for
-/// after an import, or after a correction of a whole column. The same transaction in a file without
-/// Flotilla runs directly before each.
+/// after an import, or after a correction of a whole column.
+///
+/// Each round has new files. Directly before each the same transaction goes from one PostgreSQL
+/// server to another one, if it is installed, and then into a file without Flotilla. The clock runs
+/// from before the COMMIT until a reader at the other end counts all rows.
 enum Burst {
   static let measurement = Measurement(
     name: "burst", summary: "one transaction of 100,000 rows, from process to process over TLS",
@@ -12,122 +15,125 @@ enum Burst {
   private static func measure(_ extent: Extent, _ report: inout Report) throws {
     let rows = extent.isQuick ? 2_000 : 100_000
     let rounds = extent.isQuick ? 1 : 5
-    let place = try Workplace()
-    let bare = try Connection(path: "\(place.folder)/bare.db", mode: .create)
-    try bare.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
-    let (first, second) = (try BenchReplica("a", in: place), try BenchReplica("b", in: place))
-    for connection in [bare, try Connection(path: first.path, mode: .create)] {
-      try connection.execute(Items.schema)
-    }
-    try first.initialise()
-    try first.run()
-    _ = try second.join(first)
-    try second.run(peer: first.address)
-    var (inserts, updates) = (Course("inserts", rows), Course("one UPDATE", rows))
-    for round in 1...rounds {
-      let (application, reader) = (try first.connect(), try second.connect())
-      try application.execute("PRAGMA synchronous = NORMAL")
-      try inserts.run(first, second, on: [bare, application]) { connection in
-        for number in 0..<rows {
-          try connection.run(Items.insert, Items.row(number, key: Items.randomKey()))
-        }
-      } arrived: {
-        // To count the rows again and again would take a core from the nodes.
-        try reader.scalar("SELECT max(rowid) FROM item").integer ?? 0 >= Int64(round * rows)
-          && reader.scalar("SELECT count(*) FROM item").integer == Int64(round * rows)
-      } begun: {
-        try reader.scalar("SELECT max(rowid) FROM item").integer ?? 0 > Int64((round - 1) * rows)
-      }
-      // A mark that grows with each round tells which rows have come.
-      let mark = "price >= \(round * 1_000)"
-      let last = "rowid > \((round - 1) * rows)"
-      try updates.run(first, second, on: [bare, application]) { connection in
-        try connection.run(
-          """
-          UPDATE item SET price = \(round * 1_000)
-          WHERE \(last)
-          """)
-      } arrived: {
-        // Finds one that is missing at once.
-        try reader.row("SELECT 1 FROM item WHERE \(last) AND NOT \(mark) LIMIT 1") == nil
-      } begun: {
-        try reader.row("SELECT 1 FROM item WHERE \(last) AND \(mark) LIMIT 1") != nil
-      }
+    let partner = try PostgresPair.ifInstalled()
+    if partner == nil { report.notes.append("PostgreSQL is not installed: nothing beside it") }
+    var inserts = Course("\(Report.grouped(Double(rows))) inserts", .inserts, rows)
+    var updates = Course("one UPDATE of \(Report.grouped(Double(rows)))", .updates, rows)
+    var peaks: [[Double]] = [[], []]
+    for _ in 0..<rounds {
+      let files = try FreshPair()
+      try partner?.clear()
+      try inserts.add(
+        partner?.insert(rows), Transfer.inserts(files, (0..<rows).map(FreshPair.row)))
+      try updates.add(partner?.update(rows), Transfer.update(files, last: rows, price: 1_000))
+      for (index, fact) in try files.facts().enumerated() { peaks[index].append(fact.peakMiB) }
+      try files.pair.stop()
     }
     report.figures = inserts.figures + updates.figures
-    for (name, replica) in [("author", first), ("receiver", second)] {
-      guard let node = replica.node else { continue }
+    for (name, values) in zip(["author", "receiver"], peaks) {
       report.figures.append(
-        Figure("peak memory of the \(name)", "MiB", ProcessFacts(pid: node.pid).peakMiB)
-          .target(.maximum, atMost: 48))
+        Figure("peak memory of the \(name)", "MiB", values).target(.maximum, atMost: 48))
     }
-    try second.stop()
-    try first.stop()
+    try grown(rows, extent, &report)
+    lines(inserts, updates, &report)
+  }
+
+  /// The same into a table that has four times as many rows, in the middle of three rounds.
+  private static func grown(
+    _ rows: Int, _ extent: Extent, _ report: inout Report
+  ) throws {
+    let files = try FreshPair(filled: rows * 3)
+    let place = "into a table of \(Report.grouped(Double(rows * 4)))"
+    var inserts = Course("\(place), inserts", .grown, rows)
+    var updates = Course("\(place), one UPDATE", .grown, rows)
+    for round in 0..<(extent.isQuick ? 1 : 3) {
+      try inserts.add(nil, Transfer.inserts(files, (0..<rows).map(FreshPair.row)))
+      try updates.add(nil, Transfer.update(files, last: rows, price: 1_000 + round))
+    }
+    report.figures += inserts.figures + updates.figures
+    try files.pair.stop()
+  }
+
+  private static func lines(_ inserts: Course, _ updates: Course, _ report: inout Report) {
+    for (course, bound) in [
+      (inserts, "the fold at the author, then the merge: SQLite's work on table and version"),
+      (updates, "the same; both pages of each row are read first"),
+    ] {
+      report.line(
+        "\(course.name), from COMMIT until all are at the other node (two processes, TLS)",
+        course.speed, partner: "PostgreSQL, logical replication", beside: course.theirs,
+        ratio: course.ratio, bound: bound)
+    }
+    report.line(
+      "written to the receiver's disk for these inserts", inserts.written,
+      bound: "pages of table, key and version, first to the log and then to the file")
+    report.line(
+      "peak memory of the author", "peak memory of the author",
+      bound: "the page cache, and what waits to be sent")
+    report.line(
+      "peak memory of the receiver", "peak memory of the receiver",
+      bound: "the page cache, and what has gathered for a merge")
   }
 
   /// One kind of transaction, round after round.
   private struct Course {
+    enum Kind { case inserts, updates, grown }
+
     let name: String
-    let rows: Int
-    private var bare: [Double] = []
-    private var capture: [Double] = []
-    private var speed: [Double] = []
-    private var ratio: [Double] = []
-    private var first: [Double] = []
-    private var work: [[Double]] = [[], []]
-    private var written: [[Double]] = [[], []]
+    private let kind: Kind
+    private let rows: Int
+    private var rounds: [Transfer] = []
+    private var partner: [Double] = []
 
-    init(_ name: String, _ rows: Int) {
-      self.name = name
-      self.rows = rows
+    init(_ name: String, _ kind: Kind, _ rows: Int) {
+      (self.name, self.kind, self.rows) = (name, kind, rows)
     }
 
-    /// Runs `body` in the file without Flotilla and then in that of the author.
-    mutating func run(
-      _ author: BenchReplica, _ receiver: BenchReplica, on connections: [Connection],
-      _ body: (Connection) throws -> Void, arrived: () throws -> Bool, begun: () throws -> Bool
-    ) throws {
-      let facts = [author, receiver].compactMap { $0.node.map { ProcessFacts(pid: $0.pid) } }
-      var before: [(cpu: Double, written: Double)] = []
-      var times: [Double] = []
-      for connection in connections {
-        // What the nodes do beside the other file is not counted.
-        before = facts.map { ($0.cpuSeconds, $0.writtenBytes) }
-        let start = Clock.now
-        try connection.execute("BEGIN IMMEDIATE")
-        try body(connection)
-        try connection.execute("COMMIT")
-        times.append((Clock.now - start).seconds)
-      }
-      let start = Clock.now
-      try Clock.wait("the first row", within: .seconds(300), every: .milliseconds(10), begun)
-      first.append((Clock.now - start).seconds)
-      try Clock.wait("all rows", within: .seconds(300), every: .milliseconds(20), arrived)
-      let time = (Clock.now - start).seconds
-      bare.append(times[0])
-      capture.append(times[1] / times[0])
-      speed.append(Double(rows) / time)
-      ratio.append(time / times[0])
-      for (index, fact) in facts.enumerated() {
-        work[index].append((fact.cpuSeconds - before[index].cpu) / Double(rows) * 1e6)
-        written[index].append((fact.writtenBytes - before[index].written) / Double(rows))
-      }
+    /// Takes the seconds of the partner and what was measured after that.
+    mutating func add(_ partner: Double?, _ transfer: Transfer) {
+      if let partner { self.partner.append(partner) }
+      rounds.append(transfer)
     }
+
+    var speed: String { "\(name): all rows at the other node" }
+    var theirs: String { "\(name): the same by PostgreSQL" }
+    var ratio: String { "\(name): against PostgreSQL" }
+    var written: String { "\(name): written by the receiver's node" }
 
     var figures: [Figure] {
-      [
-        Figure("\(rows) rows, \(name): a file without Flotilla", "s", bare),
-        Figure("\(name): the commit, against that", "×", capture)
-          .target(.median, atMost: name == "inserts" ? 2.0 : 2.2),
-        Figure("\(name): first row at the other node", "s", first),
-        Figure("\(name): all rows at the other node", "rows/s", speed)
-          .target(.median, atLeast: name == "inserts" ? 150_000 : 100_000),
-        Figure("\(name): until they are there, against the bare commit", "×", ratio),
-        Figure("\(name): CPU at the author", "µs/row", work[0]),
-        Figure("\(name): CPU at the receiver", "µs/row", work[1]),
-        Figure("\(name): written by the author's node", "B/row", written[0]),
-        Figure("\(name): written by the receiver's node", "B/row", written[1])
-          .target(.median, atMost: 600),
+      let count = Double(rows)
+      var arrived = Figure(speed, "rows/s", rounds.map { count / $0.all })
+      var captured = Figure(
+        "\(name): the commit, against a file without Flotilla", "×",
+        rounds.map { $0.captured / $0.bare })
+      var written = Figure(self.written, "MB", rounds.map { $0.writtenBytes[1] / 1e6 })
+      if kind != .grown {
+        arrived = arrived.target(.median, atLeast: kind == .inserts ? 150_000 : 100_000)
+        captured = captured.target(.median, atMost: kind == .inserts ? 2.0 : 2.2)
+        written = written.target(.median, atMost: count * 600 / 1e6)
+      }
+      var figures: [Figure] = []
+      if !partner.isEmpty {
+        figures = [
+          Figure(theirs, "rows/s", partner.map { count / $0 }),
+          Figure(ratio, "×", zip(partner, rounds).map { $0 / $1.all })
+            .target(.median, atLeast: kind == .inserts ? 2 : 1),
+        ]
+      }
+      return [arrived] + figures + [
+        Figure("\(name): first row at the other node", "s", rounds.map(\.first)),
+        Figure("\(name): a file without Flotilla", "s", rounds.map(\.bare)),
+        captured,
+        Figure(
+          "\(name): until they are there, against that file", "×",
+          rounds.map { $0.all / $0.bare }),
+        Figure(
+          "\(name): CPU at the author", "µs/row", rounds.map { $0.cpuSeconds[0] / count * 1e6 }),
+        Figure(
+          "\(name): CPU at the receiver", "µs/row", rounds.map { $0.cpuSeconds[1] / count * 1e6 }),
+        Figure(
+          "\(name): written by the author's node", "MB", rounds.map { $0.writtenBytes[0] / 1e6 }),
+        written,
       ]
     }
   }

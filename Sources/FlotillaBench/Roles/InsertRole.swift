@@ -1,6 +1,7 @@
 import SQLite
 
-/// Inserts COUNT rows with random keys into `item`, SIZE of them per transaction.
+/// Inserts COUNT rows with random keys into `item`, SIZE of them per transaction, with
+/// synchronous = NORMAL; prints when it began and when it had ended (CLOCK_MONOTONIC, ns).
 struct InsertRole {
   let path: String
   let count: Int
@@ -16,6 +17,8 @@ struct InsertRole {
   func run() throws {
     let connection = try Connection(path: path)
     connection.setBusyTimeout(milliseconds: 5_000)
+    try connection.execute("PRAGMA synchronous = NORMAL")
+    let begin = Clock.now
     for start in stride(from: 0, to: count, by: size) {
       try connection.transaction { () throws(SQLiteError) in
         for number in start..<min(start + size, count) {
@@ -23,5 +26,13 @@ struct InsertRole {
         }
       }
     }
+    print("\(begin) \(Clock.now)")
+  }
+
+  /// What it has printed.
+  static func times(_ output: String) throws -> (began: Int64, ended: Int64) {
+    let words = output.split { $0 == " " || $0 == "\n" }.compactMap { Int64($0) }
+    guard words.count == 2 else { throw BenchError("the writer did not say when") }
+    return (words[0], words[1])
   }
 }

@@ -22,6 +22,7 @@ struct WriteRole {
   func run() throws {
     let connection = try Connection(path: path)
     connection.setBusyTimeout(milliseconds: 5_000)
+    try connection.execute("PRAGMA synchronous = NORMAL")
     let note = Value.string(String(repeating: "x", count: 80))
     var lines: [String] = []
     // The statement is prepared before the first time that counts.
