@@ -26,6 +26,17 @@ def uint(n):
     return out + bytes([n])
 
 
+# The hash of a frontier without origins.
+EMPTY = 0x9E3779B97F4A7C15
+
+
+def mix(word):
+    z = (word + 0x9E3779B97F4A7C15) % 2**64
+    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) % 2**64
+    z = ((z ^ z >> 27) * 0x94D049BB133111EB) % 2**64
+    return z ^ z >> 31
+
+
 def frame(kind, body=b""):
     return struct.pack(">IB", len(body) + 1, kind) + body
 
