@@ -7,6 +7,8 @@ struct Application {
   /// Rows that were known here, or older than what is.
   var known: UInt64 = 0
   var shelved = 0
+  /// Who has said something about the office.
+  var speakers: Set<Origin> = []
   /// Rows that met a constraint and are tried again once the others stand: until then they are on
   /// the shelf, like any that are parked.
   var postponed: Set<Export.RowID> = []
@@ -31,7 +33,9 @@ extension Store {
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, at now: Instant,
     _ application: inout Application
   ) throws {
-    if let ruling = row.row.content.ruling { return try take(ruling, row, table, key) }
+    if let ruling = row.row.content.ruling {
+      return try take(ruling, row, table, key, &application)
+    }
     let incoming = row.row.version
     if tables.hasHeld, try meetHeld(row, table, key, &application) { return }
     var old = try versions.version(table: table.id, key: key)

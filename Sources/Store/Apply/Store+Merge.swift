@@ -235,6 +235,9 @@ extension Store {
       if let table = tables.byID[table] { try deleteAgain(former, table, key, &edits) }
     }
     try settle(&application)
+    for origin in application.speakers {
+      try rulings.trimWords(of: try versions.origins.number(of: origin))
+    }
   }
 
   private func isSettings(_ row: ShapedRow) -> Bool { Tables.isSettings(row.shape.name) }
