@@ -54,14 +54,35 @@ def unsigned(who):
 def parts(who):
     """Pieces of one byte."""
     yield b"".join(fake.opened(who))
-    for _ in range(100_000):
-        yield fake.frame(5, b"x") * 1_000
+    for start in range(1, 100_000_000, 1_000):
+        yield b"".join(
+            fake.frame(5, fake.uint(number) + b"x") for number in range(start, start + 1_000))
 
 
 def long_frames(who):
     yield fake.hello(who) + fake.have()
     for _ in range(3_000):
         yield fake.frame(9, os.urandom(1 << 20))
+
+
+def statements(who):
+    """What the node has known for long, 4,096 at a time."""
+    known = who.statements
+    told = (known * (4_096 // len(known) + 1))[:4_096]
+    said = fake.frame(16, fake.uint(len(told)) + b"".join(
+        fake.uint(len(each)) + each for each in told))
+    yield fake.hello(who) + fake.have()
+    for _ in range(3_000):
+        yield said
+
+
+def empty(who):
+    """Exchanges without a row: each is a commit."""
+    yield fake.hello(who) + fake.have()
+    for number in range(1, 100_000):
+        check = (fake.mix(number) + fake.EMPTY) % 2**64
+        yield (fake.frame(3, bytes([0]) + fake.uint(2 * number - 2) + bytes(3))
+               + fake.frame(6, bytes(1) + check.to_bytes(8, "big")))
 
 
 def garbage(who):
@@ -72,7 +93,8 @@ def garbage(who):
 STORIES = {
     "connects": (connects, 4), "asks for all": (asks, 1), "pings": (pings, 1),
     "unsigned rows": (unsigned, 1), "pieces of one byte": (parts, 1),
-    "long frames": (long_frames, 1), "garbage": (garbage, 4),
+    "long frames": (long_frames, 1), "known statements": (statements, 1),
+    "empty exchanges": (empty, 1), "garbage": (garbage, 4),
 }
 
 

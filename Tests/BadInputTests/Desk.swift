@@ -173,6 +173,9 @@ struct RunningNode: Sendable {
   var openFiles: Int {
     (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count) ?? 0
   }
+  var threads: Int {
+    (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task").count) ?? 0
+  }
   /// Memory in use, in kB.
   var memory: Int {
     let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""

@@ -96,6 +96,39 @@ extension BadInputTests {
       }
     }
 
+    @Test func `a database that is made is for its owner alone, one that is there keeps its mode`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let codes = [
+          try await desk.succeed("invite", "a.db"), try await desk.succeed("invite", "a.db"),
+        ]
+        let script = """
+          umask 000; sqlite3 kept.db 'CREATE TABLE mine(x)'; chmod 640 kept.db; touch empty.db
+          flotilla init new.db --all; flotilla init kept.db
+          ln -s target.db link.db; flotilla init link.db --all
+          flotilla join joined.db \(codes[0]) --at \(node.address) --name third
+          flotilla join empty.db \(codes[1]) --at \(node.address) --name fourth
+          for name in new joined kept; do
+            flotilla run $name.db --background --no-discovery --listen 127.0.0.1:0
+            sqlite3 $name.db 'CREATE TABLE more(id INTEGER PRIMARY KEY)'
+            stat -c '%a %n' $name.db $name.db-shm $name.db-wal; flotilla stop $name.db
+          done
+          stat -c '%a %n' empty.db target.db
+          """
+        let outcome = try await desk.run("sh", "-c", script, within: 120)
+        let modes = outcome.output.split(separator: "\n").filter { $0.contains(#/^6\d\d /#) }
+        #expect(
+          modes == [
+            "600 new.db", "600 new.db-shm", "600 new.db-wal",
+            "600 joined.db", "600 joined.db-shm", "600 joined.db-wal",
+            "640 kept.db", "640 kept.db-shm", "640 kept.db-wal",
+            "666 empty.db", "600 target.db",
+          ], "\(outcome)")
+      }
+    }
+
     @Test func `keys are made for their owner alone, whatever the umask`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db")

@@ -47,6 +47,21 @@ extension BadInputTests {
       }
     }
 
+    @Test func `what is amiss with an exchange is what the story tells of`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        for (story, reason) in [
+          ("wrong-end", "the exchange that does not match its End"),
+          ("wrong-rows", "Row ends too early"), ("no-key", "Rows: key is malformed"),
+          ("rows-twice", "a frame of an exchange that does not follow"),
+        ] {
+          let words = ["python3", "\(Desk.fixtures)/fake-peer.py", "\(node.port)", story]
+          #expect(try await desk.run(words + ["b.db"], within: 60).output == "\(story) 4")
+          #expect(node.logText.contains(reason), "\(story): \(node.logText)")
+        }
+      }
+    }
+
     @Test func `a member that says that others were away is named, and gets and takes no row`()
       async throws
     {

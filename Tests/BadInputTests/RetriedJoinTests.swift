@@ -108,5 +108,49 @@ extension BadInputTests {
         try await expectTwo(desk, "c.db", node)
       }
     }
+
+    @Test func `thirty joins with a code that was used sign nothing`() async throws {
+      try await Desk.with { desk in
+        let (node, code) = try await begin(desk)
+        func said() async throws -> String {
+          try await desk.sql("a.db", "SELECT count(*), max(id) FROM _flotilla_statement")
+        }
+        // It is let in, fails, and gets the same answer each time that it asks with its own key.
+        mkdir(desk.path("c.db-flotilla"), 0o700)
+        mkdir(desk.path("c.db-flotilla/node.json.new"), 0o700)
+        func fail() async throws {
+          let outcome = try await desk.flotilla(
+            "join", "c.db", code, "--at", node.address, "--name", "late")
+          #expect(outcome.error.contains("late is a member already"), "\(outcome)")
+        }
+        try await fail()
+        let admitted = try await said()
+        for _ in 0..<5 { try await fail() }
+        #expect(try await said() == admitted)
+
+        rmdir(desk.path("c.db-flotilla/node.json.new"))
+        _ = try await desk.run("sh", "-c", "mkdir -m 700 own; cp -a c.db-flotilla/* own/")
+        try await desk.succeed("join", "c.db", code, "--name", "late")
+        let before = try await said()
+        let script = """
+          for i in $(seq 30); do
+            case $i in *5) cp -a own d$i.db-flotilla;; esac
+            flotilla join d$i.db \(code) --at \(node.address) --name thief 2>&1
+            echo "status $?"; ls -d d$i.db
+          done
+          """
+        let outcome = try await desk.run("sh", "-c", script, within: 120)
+        #expect(outcome.output.matches(of: /status 1/).count == 30, "\(outcome)")
+        // Also with the key of who has used it.
+        let refusals = outcome.output.matches(of: /the code was used already/).count
+        #expect(refusals == 30, "\(outcome)")
+        #expect(try await said() == before)
+        #expect(!outcome.output.contains("d1.db\n"), "\(outcome)")
+        let members = try await desk.succeed("members", "a.db", "--all", "--json")
+        #expect(members.matches(of: /"state":/).count == 2, "\(members)")
+        #expect(!members.contains("thief"), "\(members)")
+        #expect(node.isRunning)
+      }
+    }
   }
 }

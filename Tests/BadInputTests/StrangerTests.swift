@@ -168,6 +168,24 @@ extension BadInputTests {
       }
     }
 
+    @Test(arguments: ["silent", "drip"])
+    func `three hundred connections that say little hold few threads`(_ manner: String) async throws
+    {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let threads = node.threads
+        _ = try await desk.begin("crowd.py", manner, "\(node.port)", "300")
+        var most = 0
+        for _ in 0..<150 {
+          most = max(most, node.threads)
+          try await Task.sleep(for: .milliseconds(100))
+        }
+        // One for each of 16 places, which blocks in `recv`, and some on their way in or out.
+        #expect(threads + 1...threads + 40 ~= most, "\(threads), then \(most)")
+        #expect(try await desk.flotilla("sync", "b.db", node.address).status == 0)
+      }
+    }
+
     @Test func `a node without a free descriptor goes on when there is one`() async throws {
       try await Desk.with { desk in
         let address = try await desk.pair("a.db", "b.db").address

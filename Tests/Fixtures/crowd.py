@@ -3,6 +3,8 @@
 crowd.py slow PORT          begins a handshake with one byte a second; prints `closed` when let go
 crowd.py many PORT COUNT    keeps COUNT connections half-open, from 100 addresses, and replaces
                             those that are let go; prints a line when all were opened once
+crowd.py silent PORT COUNT  the same, but they say nothing
+crowd.py drip PORT COUNT    the same, but each says one byte a second
 """
 
 import selectors
@@ -41,8 +43,7 @@ def slow(port):
     return "never let go"
 
 
-def many(port, count):
-    words = greeting()[:100]
+def many(port, count, words=b"", drips=False):
     waiting = selectors.DefaultSelector()
 
     def arrive(number):
@@ -60,9 +61,16 @@ def many(port, count):
     for number in range(count):
         arrive(number)
     print("all were there", flush=True)
-    number = 0
+    number, spoken = 0, time.monotonic()
     while True:
-        for key, _ in waiting.select():
+        if drips and time.monotonic() - spoken > 1:
+            spoken = time.monotonic()
+            for key in list(waiting.get_map().values()):
+                try:
+                    key.fileobj.send(b"\x16")
+                except OSError:
+                    pass
+        for key, _ in waiting.select(1):
             waiting.unregister(key.fileobj)
             key.fileobj.close()
             number += 1
@@ -74,5 +82,7 @@ def many(port, count):
 if __name__ == "__main__":
     if sys.argv[1] == "slow":
         print(slow(int(sys.argv[2])))
+    elif sys.argv[1] == "many":
+        many(int(sys.argv[2]), int(sys.argv[3]), greeting()[:100])
     else:
-        many(int(sys.argv[2]), int(sys.argv[3]))
+        many(int(sys.argv[2]), int(sys.argv[3]), drips=sys.argv[1] == "drip")

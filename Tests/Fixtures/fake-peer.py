@@ -26,6 +26,17 @@ def uint(n):
     return out + bytes([n])
 
 
+# The hash of a frontier without origins.
+EMPTY = 0x9E3779B97F4A7C15
+
+
+def mix(word):
+    z = (word + 0x9E3779B97F4A7C15) % 2**64
+    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) % 2**64
+    z = ((z ^ z >> 27) * 0x94D049BB133111EB) % 2**64
+    return z ^ z >> 31
+
+
 def frame(kind, body=b""):
     return struct.pack(">IB", len(body) + 1, kind) + body
 
@@ -42,13 +53,14 @@ def have(flags=0):
 
 
 def begin():
-    return frame(3, bytes([0]) + uint(0) + uint(1) + bytes([1]) + bytes(7) + b"\xA1" + uint(3))
+    covers = bytes([1]) + bytes(7) + b"\xA1" + uint(3)
+    return frame(3, bytes([0]) + uint(0) + uint(1) + covers + uint(0))
 
 
 def batch(rows=1, columns=2, key=1):
     body = uint(1) + uint(1) + b"t" + uint(key) + uint(columns) + uint(2) + b"id" + uint(1) + b"v"
-    body += bytes(min(key, columns, 9))  # collations
-    body += uint(1) + bytes(7) + b"\xA1" + uint(rows)
+    body += bytes(min(key, columns, 9)) + uint(0)  # collations, generation
+    body += uint(1) + bytes(7) + b"\xA1" + uint(0) + uint(rows)
     body += bytes([0, 2, 0]) + uint(1) + uint(1 << 40) + os.urandom(8)
     return body + bytes([3]) + uint(1) + b"k" + bytes([3]) + uint(1) + b"v"
 

@@ -48,6 +48,7 @@ class Member:
             look = "SELECT value FROM _flotilla_meta WHERE name = ?"
             self.site = bytes.fromhex(db.execute(look, ["site"]).fetchone()[0])
             rows = [row for row, in db.execute("SELECT bytes FROM _flotilla_statement ORDER BY id")]
+        self.statements = rows
         rows = rows[:8]
         credential = uint(len(rows)) + b"".join(uint(len(row)) + row for row in rows)
         folder = tempfile.mkdtemp(dir=os.path.dirname(os.path.abspath(database)))

@@ -102,7 +102,7 @@ extension Node {
     return configuration
   }
 
-  private func shown(by link: TLSChannel) -> Session.Shown {
+  func shown(by link: TLSChannel) -> Session.Shown {
     switch link.peer {
     case .member(let key): .member(Notary.openSSL.digest(key))
     case .pairing: .joiner

@@ -78,6 +78,8 @@ extension Node {
     }
     await perform(drops)
     guard !isDropped else { return }
+    // Also of the connection that has just given way.
+    if let toll = peers[hello.node]?.toll { await session.feed(.owes(toll)) }
     await noteMet()
     if !isTwinOfLate(hello.node), before?.failures.isKnown != true {
       tell("connected with \(hello.name)\(place(session))", of: hello.node)
@@ -172,12 +174,15 @@ extension Node {
     }
   }
 
-  func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool) async {
+  func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool, owing toll: Toll) async {
     sessions[session.id] = nil
     doubts[session.id] = nil
     strangers.leave(session.id)
     pullTurns.leave(session.id)
     let isMember = peer(of: session) != nil
+    if case .member(let node) = shown(by: session.link), let before = peers[node]?.toll {
+      peers[node]?.toll = toll.joined(before)
+    }
     if let peer = peer(of: session) {
       let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }
       let silence = bye.code == .silent && !byPeer ? Session.silence : 0

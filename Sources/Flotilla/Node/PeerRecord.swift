@@ -34,6 +34,8 @@ struct PeerRecord: Sendable {
   var isRevoked = false
   /// Whether it has told in this session what it holds; `holds` is of earlier days until then.
   var hasSpoken = false
+  /// What it has cost for nothing, in connections that have ended.
+  var toll = Toll()
   /// What the log says of its connections.
   var lines = StrangerLines(most: 10)
   /// Whether it has all pages of a copy that was made for it, and a connection with it ended then.

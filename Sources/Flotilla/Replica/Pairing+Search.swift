@@ -4,7 +4,7 @@ import Replication
 /// Looking for the inviter on the air, where anybody can show the hint of the code.
 ///
 /// Sixty fake services that take a connection and say nothing held a joiner for a quarter of an
-/// hour. So several are tried at a time, each once, and of very many no more than come first.
+/// hour. So several are tried at a time, each once, of each host in turn.
 extension Pairing {
   /// What the search has found.
   enum Attempt: Sendable {
@@ -17,45 +17,62 @@ extension Pairing {
     case open(TLSChannel, Endpoint)
   }
 
-  /// Services that are tried at a time, and in all: each takes 15 s at most.
-  private static let atATime = 32
-  private static let inAll = 128
+  /// After so long nothing more is tried.
+  private static let patience: Duration = .seconds(120)
+
+  private enum Step: Sendable {
+    case event(DiscoveryEvent)
+    case noMore
+    case ended(Endpoint)
+    case late
+  }
 
   /// Tells what is found until the time of the search is over and all attempts have ended. Where
   /// there is no discovery it ends at once: who has typed the command is not to wait for nothing.
   func search(_ told: AsyncStream<Attempt>.Continuation) async {
+    let (steps, next) = AsyncStream<Step>.makeStream()
     await withTaskGroup(of: Void.self) { group in
-      var tried: Set<Endpoint> = []
-      var running = 0
-      var hasWorked = false
-      for await event in air.services(Self.search) {
-        switch event {
-        case .unavailable(let reason):
+      group.addTask {
+        for await event in air.services(Self.search) { next.yield(.event(event)) }
+        next.yield(.noMore)
+      }
+      group.addTask {
+        try? await Task.sleep(for: Self.patience)
+        next.yield(.late)
+      }
+      var queue = SearchQueue()
+      var (hasWorked, isOver) = (false, false)
+      loop: for await step in steps {
+        switch step {
+        case .event(.unavailable(let reason)):
           guard hasWorked else {
             told.yield(.blind(reason))
-            return
+            break loop
           }
           told.yield(.trouble(reason))
-        case .available:
+        case .event(.available):
           hasWorked = true
           told.yield(.trouble(nil))
-        case .lost: break
-        case .found(let service):
+        case .event(.lost): break
+        case .event(.found(let service)):
           hasWorked = true
           told.yield(.seen)
-          guard shows(service), tried.count < Self.inAll,
-            tried.insert(service.endpoint).inserted
-          else { continue }
-          if running == Self.atATime {
-            await group.next()
-            running -= 1
-          }
-          running += 1
-          group.addTask { await attempt(service.endpoint, told) }
+          if shows(service) { queue.add(service.endpoint) }
+        case .noMore: isOver = true
+        case .ended(let endpoint): queue.ended(endpoint)
+        case .late: break loop
         }
+        while let endpoint = queue.next() {
+          group.addTask {
+            await attempt(endpoint, told)
+            next.yield(.ended(endpoint))
+          }
+        }
+        if isOver, queue.isIdle { break }
       }
+      told.finish()
+      group.cancelAll()
     }
-    told.finish()
   }
 
   private func attempt(

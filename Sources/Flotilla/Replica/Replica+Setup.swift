@@ -77,6 +77,7 @@ extension Replica {
     try check.refuseOrphan()
     let place = isNew ? Sidecar.folder(of: sidecar.database) : sidecar.database
     try FileSystem.refuseNetwork(path, FileSystem(at: place))
+    if isNew { makeForOwner() }
     do {
       let connection = try Connection(path: sidecar.database, mode: .create)
       connection.setBusyTimeout(milliseconds: 5_000)
@@ -91,6 +92,16 @@ extension Replica {
       throw FlotillaError(error, path: path)
     }
     return isNew
+  }
+
+  /// Makes an empty file that its owner alone may read; a file that is there keeps its mode.
+  ///
+  /// The log and the index beside it follow: "SQLite will create these files with the same
+  /// permissions as the database" (findCreateFileMode in os_unix.c of SQLite). Why it cannot be
+  /// made is told by the connection that is opened next.
+  private func makeForOwner() {
+    let file = Glibc.open(sidecar.database, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    if file >= 0 { Glibc.close(file) }
   }
 
   /// Takes away the file that `prepare` made.

@@ -99,11 +99,14 @@ actor PeerSession {
     }
   }
 
-  /// Who asks very often waits, and its stream with it.
+  /// Who keeps the node busy for nothing waits, and its stream with it. It looks now and then
+  /// whether the session has ended meanwhile.
   private func waitForTurn(of message: Message) async {
     while !isClosed {
       let pause = machine.pause(before: message, at: store.clock.now)
-      guard pause > 0, (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
+      guard pause > 0,
+        (try? await Task.sleep(for: .milliseconds(min(100, pause)))) != nil
+      else { return }
     }
   }
 
@@ -152,7 +155,7 @@ actor PeerSession {
       case .closeAccount: startAccount { await $0.closeWalk() }
       case .closed(let bye, let byPeer):
         close(byPeer: byPeer)
-        await owner?.closed(self, bye, byPeer: byPeer)
+        await owner?.closed(self, bye, byPeer: byPeer, owing: machine.toll)
       default: await owner?.session(self, did: directive)
       }
     }

@@ -1,6 +1,6 @@
 /// An address at which a member may be found.
 struct Candidate: Sendable {
-  /// At most this many addresses are kept that only discovery has named.
+  /// At most this many addresses are tried in turn that only discovery has named; others wait.
   static let limit = 256
   /// At most this many in all, apart from those of the operator.
   static let lastingLimit = 4_096
@@ -57,6 +57,9 @@ struct Candidate: Sendable {
   /// Whether a connection with that node is a reason not to dial. A member may say of any address
   /// that it is its own, and nobody would be looked for there any more.
   var isWhose: Bool { !(isHearsay && (isKnown || service != nil)) }
+
+  /// Whether discovery alone has named it.
+  var isSightedAlone: Bool { service != nil && !isLasting && !isKnown }
 
   mutating func retry(at moment: Int64) {
     failures = 0

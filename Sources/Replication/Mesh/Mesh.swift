@@ -56,6 +56,7 @@ package struct Mesh: Sendable {
   package let node: Identity
   var candidates: [String: Candidate] = [:]
   var peerings: [ConnectionID: Peering] = [:]
+  var sighted = Sighted()
   var runs = Runs()
 
   package init(node: Identity) { self.node = node }
@@ -64,13 +65,9 @@ package struct Mesh: Sendable {
     var directives: [Directive] = []
     switch input {
     case .discovered(let service, let address):
-      guard candidates[address] != nil || candidates.count < Candidate.limit else { break }
-      update(address, now) {
-        // An address that was ours may be another's today.
-        if $0.service != service { $0.isSelf = false }
-        $0.service = service
-      }
+      sight(service, at: address, now)
     case .lost(let service):
+      sighted.lose(service)
       for (address, candidate) in candidates where candidate.service == service {
         candidates[address]?.service = nil
         if !candidate.isLasting, !candidate.isDialling { candidates[address] = nil }
@@ -98,12 +95,16 @@ package struct Mesh: Sendable {
       candidates[address]?.isKnown = true
       if isNews { candidates[address]?.isHearsay = true }
     case .dialFailed(let address):
-      let away = candidates.count
-      candidates[address]?.fail(now.uptime, candidates: away)
+      if let candidate = candidates[address] {
+        // Who fills the air makes nobody dial more seldom where a member was.
+        let alike = candidates.values.count { $0.isKnown == candidate.isKnown }
+        candidates[address]?.fail(now.uptime, candidates: alike)
+      }
       // Its service went while it was dialled: nobody names this address any more.
       if let candidate = candidates[address], candidate.service == nil, !candidate.isLasting {
         candidates[address] = nil
       }
+      giveWay(address, now)
     case .opened(let id, let hello, let dialled):
       open(id, hello, dialled: dialled, now, &directives)
     case .closed(let id):
@@ -119,6 +120,7 @@ package struct Mesh: Sendable {
     case .woke:
       for address in candidates.keys { candidates[address]?.retry(at: now.uptime) }
     }
+    if !sighted.isEmpty { takeSighted(now) }
     dial(&directives, now)
     return directives
   }
@@ -183,7 +185,7 @@ package struct Mesh: Sendable {
     return peerings.values.contains { $0.node == holder && $0.since <= metAt }
   }
 
-  private mutating func update(
+  mutating func update(
     _ address: String, _ now: Instant, _ change: (inout Candidate) -> Void
   ) {
     var candidate = candidates[address] ?? Candidate(nextTry: now.uptime)
@@ -193,9 +195,8 @@ package struct Mesh: Sendable {
 
   private mutating func dial(_ directives: inout [Directive], _ now: Instant) {
     let due = candidates.filter { $0.value.nextTry <= now.uptime && wants($0.value) }
-    let others = due.filter { !$0.value.isKnown }
-      .sorted { ($0.value.failures, $0.key) < ($1.value.failures, $1.key) }
-      .prefix(max(0, Candidate.dialsAtOnce - dialling)).map(\.key)
+    let others = next(
+      of: due.filter { !$0.value.isKnown }, room: Candidate.dialsAtOnce - dialling)
     for address in (due.filter(\.value.isKnown).map(\.key) + others).sorted() {
       candidates[address]?.isDialling = true
       directives.append(.dial(address: address))

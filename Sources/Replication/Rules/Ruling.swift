@@ -33,6 +33,14 @@ package struct Ruling: Sendable, Hashable {
   /// The rule of the table when the edit was judged.
   package var rule: String
 
+  /// Whether it tells who judges, and not what was judged.
+  package var isAboutOffice: Bool {
+    switch kind {
+    case .rejected: false
+    case .tookOffice, .stoodDown: true
+    }
+  }
+
   package init(_ kind: Kind, edit: Dot, rule: String) {
     self.kind = kind
     self.edit = edit

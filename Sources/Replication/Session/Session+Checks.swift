@@ -16,6 +16,7 @@ extension Session {
       fail(Bye(.badMessage, text), &directives)
       return nil
     }
+    toll.charge(Toll.signature, at: now)
     return surety.isSigned(reach)
   }
 }

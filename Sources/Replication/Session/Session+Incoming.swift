@@ -21,6 +21,8 @@ extension Session {
     /// Rows and check of the slices merged so far.
     var rows: UInt64 = 0
     var check: UInt64 = 0
+    /// Rows among them that changed nothing here.
+    var known: UInt64 = 0
     /// What owners have signed, and came with this exchange; how many origins of each node are new.
     private(set) var reaches: [Origin: Reach] = [:]
     private(set) var lives: [Identity: Int] = [:]
@@ -48,6 +50,9 @@ extension Session {
     }
 
     private static let joined = 128 << 10
+
+    /// True while what comes is dropped.
+    var isSkipping: Bool { if case .skipping = phase { true } else { false } }
 
     /// The pieces so far and the last one, joined without more room than they need.
     mutating func whole(with last: [UInt8]) -> [UInt8] {
@@ -95,11 +100,13 @@ extension Session {
     }
   }
 
-  mutating func receivePart(_ bytes: [UInt8], _ directives: inout [Directive]) {
+  mutating func receivePart(
+    _ bytes: [UInt8], _ directives: inout [Directive], _ now: Instant
+  ) {
     guard incoming.phase != .idle else {
       return fail(Bye(.badMessage, "Part outside an exchange"), &directives)
     }
-    if case .skipping = incoming.phase { return }
+    if incoming.isSkipping { return toll.charge(Int64(bytes.count) / Toll.bytes, at: now) }
     guard !bytes.isEmpty else {
       return fail(Bye(.badMessage, "a Part of nothing"), &directives)
     }
@@ -110,10 +117,12 @@ extension Session {
     incoming.add(bytes)
   }
 
-  mutating func receiveBatch(_ bytes: [UInt8], _ directives: inout [Directive]) {
+  mutating func receiveBatch(
+    _ bytes: [UInt8], _ directives: inout [Directive], _ now: Instant
+  ) {
     switch incoming.phase {
     case .idle: fail(Bye(.badMessage, "Rows outside an exchange"), &directives)
-    case .skipping: break
+    case .skipping: toll.charge(Int64(bytes.count) / Toll.bytes, at: now)
     case .receiving:
       guard !incoming.pieces.isEmpty || mayStage(bytes, &directives) else { return }
       let batch = incoming.whole(with: bytes)
@@ -147,6 +156,7 @@ extension Session {
     case .idle: fail(Bye(.badMessage, "End outside an exchange"), &directives)
     case .skipping(let begin, let isGap):
       incoming.phase = .idle
+      toll.charge(isGap ? Toll.question : Toll.dropped, at: now)
       // Tell the sender what we really hold; it answers with a full exchange.
       if isGap { return sendHave(asks: true, &directives, now) }
       // Others were faster. The author tells only by its push that it holds this itself.
@@ -237,6 +247,7 @@ extension Session {
     guard incoming.isMerging, case .receiving(let begin) = incoming.phase else { return }
     incoming.isMerging = false
     incoming.rows += result.rows
+    incoming.known += result.known
     incoming.check &+= result.check
     leftOut.add(result.leftOut)
     guard !leftOut.isTooMuch else {
@@ -250,6 +261,7 @@ extension Session {
       return
     }
     incoming.phase = .idle
+    if incoming.known >= incoming.rows { chargeForNothing(rows: incoming.rows, now) }
     guard !incoming.isPause else { return }
     switch begin.kind {
     case .full(let covers):

@@ -54,14 +54,24 @@ extension Session {
     }
   }
 
-  /// A peer tells what it holds 50 times a second at most, and asks the rest now and then.
-  static let questions = Allowance(most: 256, pause: 10)
-
   /// For how many ms a message has to wait, with all that comes after it from this peer: whoever
-  /// asks and asks gets its answers in turn with others.
+  /// keeps the node busy for nothing gets its turn among others.
   package mutating func pause(before message: Message, at now: Instant) -> Int64 {
-    guard state == .open, message.isQuestion, !questions.take(at: now) else { return 0 }
-    return questions.rest
+    guard state == .open else { return 0 }
+    guard let cost = Toll.cost(of: message) else {
+      return incoming.isSkipping ? toll.rest(before: 0, at: now) : 0
+    }
+    let rest = toll.rest(before: cost, at: now)
+    if rest == 0 { toll.charge(cost, at: now) }
+    return rest
+  }
+
+  /// An exchange, or a part of it, has brought nothing that was not here.
+  mutating func chargeForNothing(rows: UInt64, _ now: Instant) {
+    // Who fetches everything anew has most of it.
+    guard position.stability.fetching == nil else { return }
+    let known = min(Toll.mostRows, Int64(clamping: rows))
+    toll.charge(Toll.exchange + known * Toll.row, at: now)
   }
 }
 
@@ -77,15 +87,5 @@ extension Message {
   /// Whether it tells what is held here, or asks for the rest.
   var tellsWhatIsHeld: Bool {
     if case .have = self { true } else { bordersExchange }
-  }
-
-  /// Whether it is none of an exchange or an answer, which are bounded by what they bring.
-  fileprivate var isQuestion: Bool {
-    switch self {
-    case .have, .want, .ping, .members, .statements, .buckets, .stability, .inspect, .describe,
-      .knock:
-      true
-    default: false
-    }
   }
 }

@@ -78,7 +78,8 @@ package struct Session: Sendable {
   var leftOut = LeftOut()
   var checks = Session.checks
   var pace = StabilityPace()
-  var questions = Session.questions
+  /// What the peer has cost for nothing.
+  package internal(set) var toll = Toll()
 
   package init(_ configuration: Configuration, at now: Instant) {
     self.configuration = configuration
@@ -99,6 +100,7 @@ package struct Session: Sendable {
       hello.keys = Array(position.keys.prefix(Limits.tableKeys))
       send(.hello(hello), &directives, now)
     case .heard: timers.heard(now.uptime)
+    case .owes(let toll): self.toll = self.toll.joined(toll)
     case .stoppedReading: timers.isReading = false
     case .received(let message, let isFollowed):
       receive(message, &directives, now)
@@ -204,8 +206,8 @@ package struct Session: Sendable {
     switch message {
     case .have(let have): hear(have, &directives, now)
     case .begin(let begin): beginReceiving(begin, &directives)
-    case .part(_, let bytes): receivePart(bytes, &directives)
-    case .rows(_, let bytes): receiveBatch(bytes, &directives)
+    case .part(_, let bytes): receivePart(bytes, &directives, now)
+    case .rows(_, let bytes): receiveBatch(bytes, &directives, now)
     case .reaches(_, let reaches): receiveReaches(reaches, &directives, now)
     case .end(let end): endReceiving(end, isPause: false, &directives, now)
     case .pause(let end): endReceiving(end, isPause: true, &directives, now)

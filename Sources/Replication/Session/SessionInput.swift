@@ -7,6 +7,8 @@ extension Session {
     case heard
     /// The shell does not read any more until what has arrived is worked through; ends at `heard`.
     case stoppedReading
+    /// What the peer has cost for nothing in connections before.
+    case owes(Toll)
     /// `isFollowed`: the next frame of the peer is here as well, and comes at once. Rows of a long
     /// exchange gather until that is not so.
     case received(Message, isFollowed: Bool = false)
@@ -213,15 +215,20 @@ package struct Merge: Sendable, Equatable {
 package struct MergeResult: Sendable, Equatable {
   package var rows: UInt64
   package var check: UInt64
+  /// So many of the rows changed nothing here: they were known, or older, or were left out.
+  package var known: UInt64
   /// What was left out for nobody has signed for it.
   package var leftOut: [Origin: Omission]
 
-  package init(rows: UInt64, check: UInt64, leftOut: [Origin: Omission] = [:]) {
-    (self.rows, self.check, self.leftOut) = (rows, check, leftOut)
+  package init(
+    rows: UInt64, check: UInt64, known: UInt64 = 0, leftOut: [Origin: Omission] = [:]
+  ) {
+    (self.rows, self.check, self.known, self.leftOut) = (rows, check, known, leftOut)
   }
 
   package mutating func add(_ next: MergeResult) {
     rows += next.rows
+    known += next.known
     check &+= next.check
     leftOut.join(next.leftOut)
   }

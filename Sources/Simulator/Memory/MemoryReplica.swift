@@ -258,8 +258,8 @@ final class MemoryReplica: SimulatedReplica {
     var result = MergeResult(rows: 0, check: 0)
     var last: Dot?
     for batch in batches {
-      result.rows += UInt64(batch.rows.count)
-      result.check &+= batch.check
+      let count = UInt64(batch.rows.count)
+      result.add(MergeResult(rows: count, check: batch.check, known: count))
       for row in batch.rows {
         guard case .integer(let key) = row.values[0] else {
           throw StoreError(.wire, "a strange key")
@@ -278,20 +278,20 @@ final class MemoryReplica: SimulatedReplica {
         switch viewpoint.meeting(row.version, old) {
         case .same, .stays: continue
         case .waits:
+          result.known -= 1
           hold(row.version, number)
           if merge.kind == .repair, viewpoint.office.certifies { compared.insert(row.version.dot) }
         case .gives(let fate):
+          result.known -= 1
           if let old,
             let edit = edit(above: row.version, shownBy: old, number, judged: merge.judged)
           {
             if edit.dot != old.dot { drop(edit, number) }
             keep(row.version, number)
             editAgain(edit, number, &edits, at: now)
-            continue
+          } else {
+            stand(row.version, over: old, leftTo: fate, number)
           }
-          if let old { leave(old, to: fate, by: row.version, number) }
-          keep(row.version, number)
-          show(row.version, number)
         }
       }
     }
@@ -312,6 +312,14 @@ final class MemoryReplica: SimulatedReplica {
     result.leftOut = merge.leftOut
     commit(isDurable: merge.end != nil || fold.versions > 0)
     return (result, fold)
+  }
+
+  private func stand(
+    _ version: Version, over old: Version?, leftTo fate: Encounter.Fate, _ row: RowNumber
+  ) {
+    if let old { leave(old, to: fate, by: version, row) }
+    keep(version, row)
+    show(version, row)
   }
 
   /// Whether an export pauses now.

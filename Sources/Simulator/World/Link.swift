@@ -71,6 +71,11 @@ struct Link {
       return Self.pass(input, to: &session!, at: now, &deadline)
     }
 
+    /// Whether the peer of this end has to wait for what it has cost.
+    mutating func hasToWait(with message: Message, at now: Instant) -> Bool {
+      isConnected && session!.pause(before: message, at: now) > 0
+    }
+
     /// Works on the session where it is, for it is long.
     private static func pass(
       _ input: Session.Input, to session: inout Session, at now: Instant, _ deadline: inout Int64

@@ -135,6 +135,11 @@ extension World {
       preconditionFailure("a frame that was sent cannot be read")
     }
     feed(link, 1 - side, .heard)
+    if !hasLiar(link) {
+      let name = Words.node(links[link].nodes[side])
+      let now = now(links[link].nodes[1 - side])
+      AnytimePrompt.check(message, &links[link].sides[1 - side], from: name, at: now, &history)
+    }
     let isFollowed = !links[link].sides[side].queue.isEmpty && gatherings.chance(500)
     feed(link, 1 - side, .received(message, isFollowed: isFollowed))
     if hasLives, case .have(let have) = message, links[link].sides[1 - side].isConnected,

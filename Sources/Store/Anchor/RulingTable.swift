@@ -121,6 +121,41 @@ struct RulingTable {
       kinds.map { .integer($0) } + [.string(node.description)])
   }
 
+  /// Of what one origin says about the office in one term so many words are kept: the first ones
+  /// and the last.
+  ///
+  /// An honest node says two or three. Who was an anchor once may say them for ever, and they are
+  /// not among those that go when they are old.
+  static let wordsOfOne = 8
+
+  /// Lets go of what one origin has said too much about the office.
+  func trimWords(of origin: Int64) throws(SQLiteError) {
+    let words = try read(connection, "WHERE r.origin = ? AND r.kind >= 128", [.integer(origin)])
+    guard words.count > Self.wordsOfOne else { return }
+    for said in Dictionary(grouping: words, by: \.version.term).values
+    where said.count > Self.wordsOfOne {
+      let seqs = said.map(\.version.dot.seq).sorted()
+      for seq in seqs[(Self.wordsOfOne - 1)..<(seqs.count - 1)] {
+        try connection.run(
+          "DELETE FROM _flotilla_ruling WHERE origin = ? AND seq = ?",
+          [.integer(origin), .integer(Int64(seq))])
+      }
+    }
+  }
+
+  /// The same for all origins.
+  private func trimWords() throws(SQLiteError) {
+    let talkers = try connection.with(
+      "SELECT origin FROM _flotilla_ruling WHERE kind >= 128 GROUP BY origin HAVING count(*) > ?",
+      [.integer(Int64(Self.wordsOfOne))]
+    ) { (statement) throws(SQLiteError) in
+      var origins: [Int64] = []
+      while try statement.step() { origins.append(statement.integer(0)) }
+      return origins
+    }
+    for origin in talkers { try trimWords(of: origin) }
+  }
+
   func read(
     _ connection: Connection, _ condition: String, _ arguments: [SQLite.Value]
   ) throws(SQLiteError) -> [Item] {
@@ -166,9 +201,10 @@ struct RulingTable {
     try connection.scalar("SELECT count(*) FROM _flotilla_ruling WHERE kind < 128").integer ?? 0
   }
 
-  /// Lets go of the oldest beyond the limit, but for those about the office and those whose word
-  /// an edit of this replica still waits for.
+  /// Lets go of the oldest beyond the limit, but for those about the office, which have their own,
+  /// and those whose word an edit of this replica still waits for.
   func trim() throws(SQLiteError) {
+    try trimWords()
     let count = try self.count()
     guard count > Int64(limit) else { return }
     try connection.run(

@@ -176,10 +176,15 @@ extension Store {
     return officeRecord.epoch
   }
 
+  /// Under which what is said about the office travels.
+  func officeKey(_ settings: ReplicaTable) -> Key? {
+    settings.key([.text(Array("office".utf8))])
+  }
+
   /// Puts down a ruling about the office.
   func rule(_ kind: Ruling.Kind, _ edits: inout Edits, at now: Instant) throws {
     guard let settings = tables.table(Tables.settings),
-      let key = settings.key([.text(Array("office".utf8))])
+      let key = officeKey(settings)
     else { return }
     let dot = Dot(own, edits.next())
     try put(Ruling(kind, edit: dot, rule: node.description), dot, settings, key, &edits, at: now)

@@ -143,8 +143,14 @@ extension Store {
 
   /// Takes note of what an anchor has ruled.
   func take(
-    _ ruling: Ruling, _ row: ShapedRow, _ table: ReplicaTable, _ key: Key
+    _ ruling: Ruling, _ row: ShapedRow, _ table: ReplicaTable, _ key: Key,
+    _ application: inout Application
   ) throws {
+    if ruling.isAboutOffice {
+      // Whatever else is in it nobody says of an office.
+      guard table.isSettings, key == officeKey(table), ruling.rule.utf8.count <= 32 else { return }
+      application.speakers.insert(row.row.version.dot.origin)
+    }
     try rulings.put(
       RulingTable.Item(table: table.id, key: key, version: row.row.version, ruling: ruling))
     if ruling.kind == .rejected(.keyCollision) { try noteRejected(ruling.edit, table, key) }

@@ -4,7 +4,11 @@ import SQLite
 /// What one merge is doing to the tables.
 struct Application {
   var placed = 0
+  /// Rows that were known here, or older than what is.
+  var known: UInt64 = 0
   var shelved = 0
+  /// Who has said something about the office.
+  var speakers: Set<Origin> = []
   /// Rows that met a constraint and are tried again once the others stand: until then they are on
   /// the shelf, like any that are parked.
   var postponed: Set<Export.RowID> = []
@@ -29,7 +33,9 @@ extension Store {
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, at now: Instant,
     _ application: inout Application
   ) throws {
-    if let ruling = row.row.content.ruling { return try take(ruling, row, table, key) }
+    if let ruling = row.row.content.ruling {
+      return try take(ruling, row, table, key, &application)
+    }
     let incoming = row.row.version
     if tables.hasHeld, try meetHeld(row, table, key, &application) { return }
     var old = try versions.version(table: table.id, key: key)
@@ -45,11 +51,13 @@ extension Store {
     }
     switch meeting {
     case .same:
+      application.known += 1
       // It came with an exchange that was cut, before the frontier could cover it; now it may.
       recent.touch(incoming.dot, table: table.id, key)
       if try putBack(row, table, key, &application) { return }
       return try complete(row, table, key, &application)
     case .stays:
+      application.known += 1
       if let old, try wasTakenBack(old, by: application, table, key) { break }
       // Who lacks the one needs the other, which may have come long before.
       if let old { recent.touch(old.dot, table: table.id, key) }

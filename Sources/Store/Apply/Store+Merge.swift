@@ -74,7 +74,9 @@ extension Store {
     // What was left out has been worked through as well.
     let check = all.reduce(0) { $0 &+ $1.row.check }
     outcome.result = MergeResult(
-      rows: UInt64(all.count), check: check, leftOut: slice.merge.leftOut)
+      rows: UInt64(all.count), check: check,
+      known: outcome.result.known + UInt64(all.count - rows.count),
+      leftOut: slice.merge.leftOut)
     return outcome
   }
 
@@ -111,7 +113,7 @@ extension Store {
       // One may have been made again, or judged.
       try requireDurable(isDurable, edits)
       return MergeOutcome(
-        result: MergeResult(rows: 0, check: 0),
+        result: MergeResult(rows: 0, check: 0, known: application.known),
         fold: try result(of: edits), shelved: application.shelved, unmatched: unmatched)
     }
   }
@@ -233,6 +235,9 @@ extension Store {
       if let table = tables.byID[table] { try deleteAgain(former, table, key, &edits) }
     }
     try settle(&application)
+    for origin in application.speakers {
+      try rulings.trimWords(of: try versions.origins.number(of: origin))
+    }
   }
 
   private func isSettings(_ row: ShapedRow) -> Bool { Tables.isSettings(row.shape.name) }
@@ -264,7 +269,10 @@ extension Store {
       guard let table = tables.byID[id] else { continue }
       let row = rows[index]
       if stability.renewal != nil { try noteFresh(table, key, row) }
-      if try !application.isRepair && hasForgotten(row.row, table, key) { continue }
+      if try !application.isRepair && hasForgotten(row.row, table, key) {
+        application.known += 1
+        continue
+      }
       try apply(row, table, key, at: now, &application)
     }
   }

@@ -42,11 +42,13 @@ extension NodeTests {
     }
 
     /// A port at which connections are taken and nothing is said.
-    private func tarPit() throws -> (descriptor: Int32, endpoint: Endpoint) {
+    private func tarPit(
+      at host: UInt32 = 0x7F00_0001
+    ) throws -> (descriptor: Int32, endpoint: Endpoint) {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
-      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      address.sin_addr.s_addr = host.bigEndian
       var length = socklen_t(MemoryLayout<sockaddr_in>.size)
       withUnsafeMutablePointer(to: &address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -56,7 +58,8 @@ extension NodeTests {
         }
       }
       return (
-        descriptor, try Endpoint(host: "127.0.0.1", port: UInt16(bigEndian: address.sin_port))
+        descriptor,
+        try Endpoint(host: "127.0.0.\(host & 255)", port: UInt16(bigEndian: address.sin_port))
       )
     }
 
@@ -75,6 +78,27 @@ extension NodeTests {
             .found(DiscoveredService(name: "s\($0.offset)", endpoint: $0.element, txt: text))
           })
         #expect(error.message == "it would have joined")
+      }
+    }
+
+    @Test func `is found at once, however many services another host shows`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let first = try await site.run(a)
+        let code = try await a.library.invite(timeToLive: .seconds(60), role: "writer").code
+        let text = ["j": InvitationSecret(try InviteCode(code)).hint]
+        let pits = try (0..<200).map { _ in try tarPit(at: 0x7F00_0002) }
+        defer { for pit in pits { close(pit.descriptor) } }
+        let ends = pits.map(\.endpoint) + [try Endpoint(parsing: try await first.address)]
+        let start = ContinuousClock.now
+        let error = try await failure(
+          code, at: nil,
+          ends.enumerated().map {
+            .found(DiscoveredService(name: "s\($0.offset)", endpoint: $0.element, txt: text))
+          })
+        #expect(error.message == "it would have joined")
+        // The others take ten seconds each.
+        #expect(ContinuousClock.now - start < .seconds(8))
       }
     }
 

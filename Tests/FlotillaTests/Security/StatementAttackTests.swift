@@ -94,6 +94,36 @@ extension NodeTests {
       }
     }
 
+    @Test func `owes in its next connection what it has cost in those before`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let member = NodeKeys()
+        await site.admit(member, "p")
+        let first = try await site.talk(to: node, as: member)
+        for number in 0..<200 as Range<Int64> {
+          try await first.send(.ping(sent: number, ClockView(wall: 0)))
+        }
+        // They are answered one after the other.
+        _ = try await next(first) { if case .pong(199, _) = $0 { true } else { nil } }
+        // It gives way to the second one, or has ended before.
+        for link in [first, try await site.talk(to: node, as: member)] {
+          link.close()
+          #expect(
+            try await eventually { await node.peers[member.identity]?.toll ?? Toll() != Toll() })
+        }
+        let third = try await site.talk(to: node, as: member)
+        #expect(try await eventually { await node.connectedCount == 1 })
+        let start = ContinuousClock.now
+        for number in 0..<200 as Range<Int64> {
+          try await third.send(.ping(sent: number, ClockView(wall: 0)))
+        }
+        _ = try await next(third) { if case .pong(199, _) = $0 { true } else { nil } }
+        // 400 are more than the 256 that have no price: it waits for more than a second.
+        #expect(ContinuousClock.now - start > .milliseconds(500))
+      }
+    }
+
     /// What a writer could try to say, each with a name.
     private func lies(
       of member: NodeKeys, _ revoked: NodeKeys, _ site: TestSite
