@@ -21,7 +21,7 @@ extension Session {
     /// Rows and check of the slices merged so far.
     var rows: UInt64 = 0
     var check: UInt64 = 0
-    /// Rows among them that changed nothing here.
+    /// Rows that changed nothing here, and were counted so.
     var known: UInt64 = 0
     /// What owners have signed, and came with this exchange; how many origins of each node are new.
     private(set) var reaches: [Origin: Reach] = [:]
@@ -110,6 +110,7 @@ extension Session {
     guard !bytes.isEmpty else {
       return fail(Bye(.badMessage, "a Part of nothing"), &directives)
     }
+    if bytes.count < Toll.longPiece { toll.charge(Toll.frame, at: now) }
     guard !incoming.pieces.isEmpty || mayStage(bytes, &directives) else { return }
     guard incoming.pieceBytes + bytes.count <= Limits.row + Limits.frame else {
       return fail(Bye(.badMessage, "a row of more than \(Limits.row) bytes"), &directives)
@@ -124,6 +125,7 @@ extension Session {
     case .idle: fail(Bye(.badMessage, "Rows outside an exchange"), &directives)
     case .skipping: toll.charge(Int64(bytes.count) / Toll.bytes, at: now)
     case .receiving:
+      toll.charge(Toll.frame, at: now)
       guard !incoming.pieces.isEmpty || mayStage(bytes, &directives) else { return }
       let batch = incoming.whole(with: bytes)
       incoming.staged.append(batch)
@@ -247,7 +249,7 @@ extension Session {
     guard incoming.isMerging, case .receiving(let begin) = incoming.phase else { return }
     incoming.isMerging = false
     incoming.rows += result.rows
-    incoming.known += result.known
+    if result.known >= result.rows { chargeForNothing(rows: result.rows, now) }
     incoming.check &+= result.check
     leftOut.add(result.leftOut)
     guard !leftOut.isTooMuch else {
@@ -261,7 +263,6 @@ extension Session {
       return
     }
     incoming.phase = .idle
-    if incoming.known >= incoming.rows { chargeForNothing(rows: incoming.rows, now) }
     guard !incoming.isPause else { return }
     switch begin.kind {
     case .full(let covers):

@@ -58,20 +58,23 @@ extension Session {
   /// keeps the node busy for nothing gets its turn among others.
   package mutating func pause(before message: Message, at now: Instant) -> Int64 {
     guard state == .open else { return 0 }
-    guard let cost = Toll.cost(of: message) else {
-      return incoming.isSkipping ? toll.rest(before: 0, at: now) : 0
-    }
+    let cost = Toll.cost(of: message)
     let rest = toll.rest(before: cost, at: now)
     if rest == 0 { toll.charge(cost, at: now) }
     return rest
   }
 
-  /// An exchange, or a part of it, has brought nothing that was not here.
+  /// An exchange, or a step of it, has brought nothing that was not here.
   mutating func chargeForNothing(rows: UInt64, _ now: Instant) {
     // Who fetches everything anew has most of it.
     guard position.stability.fetching == nil else { return }
-    let known = min(Toll.mostRows, Int64(clamping: rows))
-    toll.charge(Toll.exchange + known * Toll.row, at: now)
+    var rows = rows
+    if case .receiving(let begin) = incoming.phase, begin.kind == .repair {
+      rows = min(rows, Toll.mostRows - min(Toll.mostRows, incoming.known))
+      incoming.known += rows
+    }
+    let cost = min(Toll.most, Int64(clamping: rows)) * Toll.row
+    toll.charge(Toll.exchange + cost, at: now)
   }
 }
 

@@ -8,7 +8,7 @@ package struct Toll: Sendable, Equatable {
   /// So many ms it may owe before it waits, ...
   private static let free: Int64 = 2_560
   /// ... and in all.
-  private static let most: Int64 = 60_000
+  static let most: Int64 = 60_000
 
   /// In µs of waiting.
   private var debt: Int64 = 0
@@ -54,19 +54,22 @@ extension Toll {
   static let statement: Int64 = 50
   /// An origin, a name or a reach is read and looked for.
   static let entry: Int64 = 5
+  /// A frame of rows, whatever is in it, and a piece of a row that is shorter than honest ones.
+  static let frame: Int64 = 100
+  static let longPiece = 64 << 10
   /// An exchange that brings nothing is still a commit, and word for all that wait for its peer.
   static let exchange: Int64 = 10_000
   /// One that is dropped, for others were faster, is none.
   static let dropped: Int64 = 1_000
   /// A row is read and found to be known, ...
   static let row: Int64 = 20
-  /// ... up to so many of one exchange: rows come again for good reasons, too.
-  static let mostRows: Int64 = 100_000
+  /// ... up to so many of one repair: they come again for a good reason.
+  static let mostRows: UInt64 = 100_000
   /// So many bytes that are read and dropped take as long as one is waited for.
   static let bytes: Int64 = 100
 
-  /// What is known of it before anything is done; nil if the frame belongs to what was begun.
-  static func cost(of message: Message) -> Int64? {
+  /// What is known of it before anything is done.
+  static func cost(of message: Message) -> Int64 {
     switch message {
     case .statements(let statements): question + Int64(statements.count) * statement
     case .have(let have):
@@ -79,7 +82,7 @@ extension Toll {
     case .begin(let begin):
       Int64(begin.kind.covers.list.count + (begin.judged?.frontier.list.count ?? 0)) * entry
     case .reaches(_, let reaches): Int64(reaches.count) * entry
-    default: nil
+    default: 0
     }
   }
 }

@@ -36,6 +36,8 @@ import Testing
     }
     if case .reaches(_, let reaches) = message {
       it.hear(reaches: reaches)
+    } else if case .part(_, let bytes) = message {
+      it.hear(part: bytes)
     } else if case .rows(_, let bytes) = message {
       it.hear(rows: bytes)
     } else {
@@ -106,6 +108,29 @@ import Testing
     Self.say(.begin(Begin(kind, rows: 1)), to: &it)
     let turns = Self.turns(it) { it, _ in Self.say(.rows(number: 0, bytes), to: &it) }
     #expect(6_000...6_400 ~= turns)
+  }
+
+  @Test func `rows that are left out are paid for before their exchange ends`() {
+    var it = Self.open()
+    Self.say(.begin(Begin(.full(covers: Frontier()), rows: 1 << 40)), to: &it)
+    let turns = Self.turns(it) { it, _ in
+      Self.say(.rows(number: 0, [1]), to: &it)
+      it.feed(.merged(MergeResult(rows: 100, check: 0, known: 100)))
+    }
+    #expect(5_000...5_300 ~= turns)
+  }
+
+  @Test func `pieces of one byte are paid for, and long ones are not`() {
+    for (count, wanted) in [(1, 600_000...640_000), (Limits.piece, 65...70)] {
+      var it = Self.open()
+      Self.say(.begin(Begin(.full(covers: Frontier()), rows: 1)), to: &it)
+      let bytes = [UInt8](repeating: 1, count: count)
+      // Of the long ones only so many make a row; then the session ends.
+      let turns = Self.turns(it) { it, _ in
+        Self.say(.part(number: 0, bytes), to: &it)
+      }
+      #expect(wanted ~= turns)
+    }
   }
 
   @Test func `reaches that rise one by one are checked a thousand times a second`() {
