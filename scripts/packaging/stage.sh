@@ -41,9 +41,11 @@ if [[ $what == --remove ]]; then
 fi
 
 [[ -x $what ]] || { echo "stage.sh: $what is no program" >&2; exit 1; }
-install -d "$root$prefix/bin" "$share/man/man1" "$units" "$pages/docs/decisions"
+install -d "$root$prefix/bin" "$share/man/man1" "$units" "$pages/docs/decisions" \
+  "$pages/docs/plots"
 install -m 644 "$here"/../../README.md "$here"/../../CHANGELOG.md "$here"/../../LICENSE "$pages/"
 install -m 644 "$here"/../../docs/*.md "$here"/../../docs/*.svg "$pages/docs/"
+install -m 644 "$here"/../../docs/plots/*.svg "$pages/docs/plots/"
 install -m 644 "$here"/../../docs/decisions/*.md "$pages/docs/decisions/"
 # Who has it installed needs neither how to make it nor what tests leave out, and has no sources to
 # which a link could lead.
