@@ -42,7 +42,7 @@ KINDS = {
     "anchored": ["--with", "collection,slowness,office", "--steps", "250"],
     "schemas": [
         "--with", "migration,removal", "--first", "23400", "--steps", "300", "--drawn"],
-    "offices": ["--with", "collection,office", "--first", "602757"],
+    "offices": ["--with", "collection,office", "--first", "602771"],
     "restores": ["--with", "office,restore", "--first", "2000"],
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "740000"],
     "changes": ["--with", "changes,unique,swap,crash", "--first", "1000"],

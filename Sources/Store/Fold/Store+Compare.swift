@@ -153,18 +153,8 @@ extension Store {
     defer { edits.isComparing = false }
     let isPhaseDone =
       switch comparison.phase {
-      case .columns:
-        try compareRows(table, &comparison) { key, row in
-          try keepRest(of: row, table, key)
-        }
-      case .rows, .firstRows:
-        try compareRows(table, &comparison) { [remake = comparison.remake] key, row in
-          try fold(table, key, row, remake, &edits, at: now)
-        }
-      case .rekeyed:
-        try compareRows(table, &comparison) { key, row in
-          try rekey(table, key, row, touchedAt: nil, &edits, at: now)
-        }
+      case .columns, .rows, .firstRows, .rekeyed:
+        try compareRows(table, &comparison, &edits, at: now)
       case .held: try rekeyHeld(table, &comparison, &edits, at: now)
       case .versions: try compareVersions(table, &comparison, &edits, at: now)
       case .ended: try compareEnded(table, &comparison, &edits, at: now)
@@ -214,34 +204,43 @@ extension Store {
   }
 
   private func compareRows(
-    _ table: ReplicaTable, _ comparison: inout Comparison,
-    _ look: (Key, StandingRow) throws -> Void
+    _ table: ReplicaTable, _ comparison: inout Comparison, _ edits: inout Edits, at now: Instant
   ) throws -> Bool {
-    guard let statements = table.statements else { return true }
+    let (rows, isDone) = try nextRows(of: table, comparison)
+    // No push is made of a slice that others follow.
+    if !isDone { edits.cancelPush() }
+    for row in rows {
+      guard let key = table.key(row.key) else { continue }
+      switch comparison.phase {
+      case .columns: try keepRest(of: row, table, key)
+      case .rekeyed: try rekey(table, key, row, touchedAt: nil, &edits, at: now)
+      case .rows, .firstRows, .held, .versions, .ended:
+        try fold(table, key, row, comparison.remake, &edits, at: now)
+      }
+      comparison.after = key
+    }
+    return isDone
+  }
+
+  /// The rows of the next slice, and whether they are the last ones.
+  private func nextRows(
+    of table: ReplicaTable, _ comparison: Comparison
+  ) throws(SQLiteError) -> (rows: [StandingRow], isDone: Bool) {
+    guard let statements = table.statements else { return ([], true) }
     var arguments = comparison.after?.values?.map(\.sqlite) ?? []
     let sql = statements.selectAfter(hasStart: !arguments.isEmpty)
     arguments.append(.integer(Int64(pace.comparedRows)))
     let count = statements.shape.columns.count
-    var isDone = true
-    let rows = try connection.with(sql, arguments) { (statement) throws(SQLiteError) in
+    return try connection.with(sql, arguments) { (statement) throws(SQLiteError) in
       var rows: [StandingRow] = []
       var bytes = 0
       while try statement.step() {
         rows.append(StandingRow(statement, statements))
         bytes += statement.size(count)
-        if rows.count == pace.comparedRows || bytes > Limits.wholeBytes {
-          isDone = false
-          break
-        }
+        if rows.count == pace.comparedRows || bytes > Limits.wholeBytes { return (rows, false) }
       }
-      return rows
+      return (rows, true)
     }
-    for row in rows {
-      guard let key = table.key(row.key) else { continue }
-      try look(key, row)
-      comparison.after = key
-    }
-    return isDone
   }
 
   /// What a migration has put into a row is as old as what the row shows, and whoever has seen that
