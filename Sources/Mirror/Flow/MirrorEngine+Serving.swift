@@ -7,7 +7,7 @@ extension MirrorEngine {
   /// How long it waits for changes of the replica before it looks at the server: shortly after
   /// something came from there, and otherwise.
   private static let shortWait = Duration.milliseconds(20)
-  private static let longWait = Duration.milliseconds(800)
+  private static let longWait = Duration.seconds(1)
   private static let liveliness = Duration.seconds(3)
   private static let longestIntake = Duration.milliseconds(500)
   /// So often all rows are compared.
