@@ -126,10 +126,10 @@ struct PeerRecord: Sendable {
     lives.insert(hello.life)
   }
 
-  /// Whether all that it has told of is here.
   /// Whether it was ever here as a member, as far as it has told what it holds.
   var hasCome: Bool { hasSpoken || !holds.isEmpty }
 
+  /// Whether all that it has told of is here.
   func isLevel(here: Frontier) -> Bool { hasSpoken && !isReceiving && here.covers(holds) }
 
   var known: KnownPeer {

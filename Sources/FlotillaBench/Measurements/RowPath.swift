@@ -19,10 +19,12 @@ enum RowPath {
       2, in: place, schema: Items.schema, tracking: ["item"], at: .bench)
     try receiver.pull(from: author, at: .bench)
     var figures: [Figure] = []
-    for (name, write) in [("inserts", insert(count)), ("one UPDATE", update)] {
-      try author.application.execute("BEGIN IMMEDIATE")
-      try write(author.application)
-      try author.application.execute("COMMIT")
+    for name in ["inserts", "one UPDATE"] {
+      if name == "inserts" {
+        try FreshPair.insert(author.application, (0..<count).map(FreshPair.row))
+      } else {
+        try author.application.run("UPDATE item SET price = price + 1")
+      }
       let start = Clock.now
       try author.fold(at: .bench)
       let folded = Clock.now
@@ -35,17 +37,5 @@ enum RowPath {
       }
     }
     report.figures = figures
-  }
-
-  private static func insert(_ count: Int) -> (Connection) throws -> Void {
-    { connection in
-      for number in 0..<count {
-        try connection.run(Items.insert, Items.row(number, key: Items.randomKey()))
-      }
-    }
-  }
-
-  private static func update(_ connection: Connection) throws {
-    try connection.run("UPDATE item SET price = price + 1")
   }
 }

@@ -194,8 +194,8 @@ enum Conflicts {
     var parts = [parked(report.parked, colour: call.output.colour)]
     if let mirror, !list.held.isEmpty {
       if report.parked.isEmpty { parts = [] }
-      parts.append(
-        "\(counted(mirror.held_count, "row")) held by the mirror to \(mirror.server):")
+      let count = call.arguments.has("--table") ? list.held.count : mirror.held_count
+      parts.append("\(counted(count, "row")) held by the mirror to \(mirror.server):")
       parts.append(MirrorText.rows(list.held, colour: call.output.colour))
     }
     call.print(list, as: parts.joined(separator: "\n"))
