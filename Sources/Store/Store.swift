@@ -32,8 +32,10 @@ package final class Store {
   let pending: PendingTable
   let kinship: Kinship
   /// Who judges, and what was judged.
-  var officeRecord = OfficeRecord()
-  var judged = Judged()
+  var officeRecord = OfficeRecord() { didSet { viewpoint.office = officeRecord.office } }
+  var judged = Judged() { didSet { viewpoint.judged = judged } }
+  /// From where each version is looked at: follows what it consists of.
+  private(set) var viewpoint: Viewpoint
   var savedOffice: [UInt8] = []
   /// What this anchor has put off to judge last.
   var deferral = Deferral()
@@ -68,11 +70,11 @@ package final class Store {
   package let siteName: String
   package let node: Identity
   package let nodeName: String
-  package internal(set) var own: Origin
+  package internal(set) var own: Origin { didSet { viewpoint.own = own } }
   /// Under which this node wrote in earlier lives.
-  var earlier: Set<Origin> = []
+  var earlier: Set<Origin> = [] { didSet { viewpoint.earlier = earlier } }
   /// Origins whose authors are gone, so that others keep what is lost of their edits.
-  package var departed: Set<Origin> = []
+  package var departed: Set<Origin> = [] { didSet { viewpoint.departed = departed } }
   /// Who may change merge rules; everybody, as long as nobody has said.
   package var ruleSetters: RuleSetters?
   /// The rules by which an edit can be judged here.
@@ -154,6 +156,7 @@ package final class Store {
       throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
     }
     self.own = own
+    self.viewpoint = Viewpoint(own: own, office: officeRecord.office, judged: judged)
     self.schemaVersion = -1
     try reporting { () throws(SQLiteError) in
       if let bytes = try meta.blob(.rights) { rights = Rights(bytes: bytes) }

@@ -19,10 +19,14 @@ package struct Key: Sendable, Hashable, Comparable {
 
   /// Encodes key values; nil if one is NULL, for a row without a whole key has no identity.
   package init?(_ values: [Value], collations: [KeyCollation]) {
+    self.init(values[...], collations: collations)
+  }
+
+  package init?(_ values: ArraySlice<Value>, collations: [KeyCollation]) {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(values.count * 10)
-    for (index, value) in values.enumerated() {
-      switch value {
+    bytes.reserveCapacity(values.count * 20)
+    for (index, place) in values.indices.enumerated() {
+      switch values[place] {
       case .null: return nil
       case .integer(let integer): Self.append(integer, to: &bytes)
       case .real(let real): Self.append(real, to: &bytes)
@@ -55,6 +59,16 @@ package struct Key: Sendable, Hashable, Comparable {
         let order = compare(left, right)
         return order != 0 ? order : left.count - right.count
       }
+    }
+  }
+
+  /// Its first eight bytes as a number: of two keys the one with the lower number comes first.
+  package var lead: UInt64 {
+    bytes.withUnsafeBytes { bytes in
+      if bytes.count >= 8 {
+        return UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+      }
+      return bytes.reduce(0) { $0 << 8 | UInt64($1) } << UInt64(8 * (8 - bytes.count))
     }
   }
 

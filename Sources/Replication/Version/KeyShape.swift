@@ -104,7 +104,7 @@ package struct KeyShape: Sendable, Hashable {
 extension KeyShape {
   /// Whether key values are as the columns store them; else SQLite finds another row by them than
   /// the key does.
-  package func holds(_ values: [Value]) -> Bool {
+  package func holds(_ values: some Sequence<Value>) -> Bool {
     zip(columns, values).allSatisfy { $0.affinity.keeps($1) }
   }
 }

@@ -76,7 +76,9 @@ package struct Numbering: Sendable, Hashable {
 
   package init() {}
 
-  package var isEmpty: Bool { self == .none }
+  package var isEmpty: Bool {
+    turn == nil && elders.isEmpty && parents.isEmpty && former.isEmpty
+  }
 }
 
 extension Version {

@@ -11,36 +11,25 @@ extension Version {
     hash: UInt64, isDeleted: Bool
   ) -> Version {
     let isNew = isNew(over: old, isSeen: isSeen)
-    var version = Version(
-      dot: dot, created: isNew ? dot : old?.created ?? dot,
-      createdAt: isNew ? stamp : old?.createdAt, stamp: stamp, hash: hash, isDeleted: isDeleted)
-    if let old { (version.term, version.epoch) = old.base }
-    var context = RowContext.empty
-    if let pending { context.add(whatWasSeen(by: pending, isSeen: true, isNew: isNew)) }
-    if let old { context.add(whatWasSeen(by: old, isSeen: isSeen, isNew: isNew)) }
-    context = context.without(dot.origin)
+    var said = Particulars()
+    if let old { (said.term, said.epoch) = old.base }
+    if let pending {
+      said.context.add(seenBy: pending, isSeen: true, isNew: isNew, without: dot.origin)
+    }
+    if let old { said.context.add(seenBy: old, isSeen: isSeen, isNew: isNew, without: dot.origin) }
     // Something may have been written over it in the moment when it was made again.
-    if let again, again.edit.origin == dot.origin, again.saysTheSame(as: version) {
-      context.add(again.first)
+    if let again, again.edit.origin == dot.origin, again.hash == hash,
+      again.isDeleted == isDeleted
+    {
+      said.context.add(again.first)
     }
-    version.context = context
-    version.note(keys, over: old, isNew: isNew, above: floor)
+    said.numbering = numbering(keys, over: old, isNew: isNew, above: floor)
+    if isDeleted { said.numbering.parents = [] }
+    let version = Version(
+      dot: dot, created: isNew ? dot : old?.created ?? dot,
+      createdAt: isNew ? stamp : old?.createdAt, stamp: stamp, hash: hash, isDeleted: isDeleted,
+      particulars: said)
     return old == nil ? version.raised(above: floor) : version
-  }
-
-  /// The edits that an author knows who has seen a version, or only what that was made on.
-  ///
-  /// If only the latter: of whoever made the version he knows all that was before it. So it is with
-  /// the authors of what the version only shows. Of another row he knows nothing.
-  private static func whatWasSeen(by version: Version, isSeen: Bool, isNew: Bool) -> [Dot] {
-    if isSeen { return version.context.dots + [version.edit] }
-    let shown = [version.image, isNew ? version.created : nil].compactMap(\.self)
-    let unseen = [version.first] + shown
-    return (version.context.dots + [version.edit]).compactMap { dot in
-      let before = unseen.filter { $0.origin == dot.origin }.map { $0.seq - 1 }
-      let seq = min(dot.seq, before.min() ?? dot.seq)
-      return seq > 0 ? Dot(dot.origin, seq) : nil
-    }
   }
 
   /// Whether an edit over what stands makes another row under the key.
@@ -52,9 +41,9 @@ extension Version {
 
   /// A new row has its turn under its key, and no former one; an edit goes on with those of the
   /// row. What it refers to is said anew, or as before if nobody has looked.
-  private mutating func note(
+  private static func numbering(
     _ keys: KeyNote, over old: Version?, isNew: Bool, above floor: Floor?
-  ) {
+  ) -> Numbering {
     var numbering = isNew ? .none : old?.numbering ?? .none
     if isNew, keys.isNumbered || old?.turn != nil {
       // Where the anchor said that nothing stands the number was not in use.
@@ -69,8 +58,7 @@ extension Version {
     if let parents = keys.parents {
       numbering.parents = Array(parents.prefix(Numbering.mostParents))
     }
-    if isDeleted { numbering.parents = [] }
-    self.numbering = numbering
+    return numbering
   }
 
   /// Whether both have the same content, or are both deleted.
@@ -114,5 +102,30 @@ extension Version {
     // An edit whose stamp cannot be ranks below all others; what the anchor says of it does not.
     version.stamp = min(stamp, .latest)
     return version
+  }
+}
+
+extension RowContext {
+  /// Takes in the edits that an author knows who has seen a version, or only what that was made on.
+  /// Those of `origin` are left out.
+  ///
+  /// If only the latter: of whoever made the version he knows all that was before it. So it is with
+  /// the authors of what the version only shows. Of another row he knows nothing.
+  fileprivate mutating func add(
+    seenBy version: Version, isSeen: Bool, isNew: Bool, without origin: Origin
+  ) {
+    let all = version.context.dots
+    if isSeen {
+      for dot in all where dot.origin != origin { add(dot) }
+      if version.edit.origin != origin { add(version.edit) }
+      return
+    }
+    let shown = [version.image, isNew ? version.created : nil].compactMap(\.self)
+    let unseen = [version.first] + shown
+    for dot in all + [version.edit] where dot.origin != origin {
+      let before = unseen.filter { $0.origin == dot.origin }.map { $0.seq - 1 }
+      let seq = min(dot.seq, before.min() ?? dot.seq)
+      if seq > 0 { add(Dot(dot.origin, seq)) }
+    }
   }
 }

@@ -13,35 +13,97 @@ package struct Version: Sendable, Equatable {
     }
   }
 
-  /// Names this version.
-  package var dot: Dot
-  /// The edit that first made the row under this key; later ones inherit it.
-  package var created: Dot
-  /// When that was.
-  package var createdAt: Stamp
-  /// When the edit was made; a certificate keeps that of its edit.
-  package var stamp: Stamp
-  /// Hash of the content; 0 if deleted.
-  package var hash: UInt64
-  package var isDeleted: Bool
-  /// Nil if they say nothing.
-  fileprivate var box: ParticularsBox?
+  /// What it consists of lies apart, so that a copy is of one word: a version is handed on and
+  /// looked at often, and seldom changed.
+  private final class Fields: @unchecked Sendable {
+    // Changed only by a version that is the only one to refer to it.
+    var dot: Dot
+    var created: Dot
+    var createdAt: Stamp
+    var stamp: Stamp
+    var hash: UInt64
+    var isDeleted: Bool
+    /// Nil if they say nothing.
+    var box: ParticularsBox?
+
+    init(
+      dot: Dot, created: Dot, createdAt: Stamp, stamp: Stamp, hash: UInt64, isDeleted: Bool,
+      box: ParticularsBox?
+    ) {
+      (self.dot, self.created, self.createdAt) = (dot, created, createdAt)
+      (self.stamp, self.hash, self.isDeleted, self.box) = (stamp, hash, isDeleted, box)
+    }
+  }
+
+  private var fields: Fields
 
   package init(
-    dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool
+    dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool,
+    particulars: Particulars = .none
   ) {
-    self.dot = dot
-    self.created = created
-    self.createdAt = createdAt ?? stamp
-    self.stamp = stamp
-    self.hash = hash
-    self.isDeleted = isDeleted
+    fields = Fields(
+      dot: dot, created: created, createdAt: createdAt ?? stamp, stamp: stamp, hash: hash,
+      isDeleted: isDeleted, box: ParticularsBox.box(particulars))
+  }
+
+  /// The fields, to be changed.
+  private var own: Fields {
+    mutating get {
+      if !isKnownUniquelyReferenced(&fields) {
+        fields = Fields(
+          dot: fields.dot, created: fields.created, createdAt: fields.createdAt,
+          stamp: fields.stamp, hash: fields.hash, isDeleted: fields.isDeleted, box: fields.box)
+      }
+      return fields
+    }
+  }
+
+  /// Names this version.
+  package var dot: Dot {
+    get { fields.dot }
+    set { own.dot = newValue }
+  }
+
+  /// The edit that first made the row under this key; later ones inherit it.
+  package var created: Dot {
+    get { fields.created }
+    set { own.created = newValue }
+  }
+
+  /// When that was.
+  package var createdAt: Stamp {
+    get { fields.createdAt }
+    set { own.createdAt = newValue }
+  }
+
+  /// When the edit was made; a certificate keeps that of its edit.
+  package var stamp: Stamp {
+    get { fields.stamp }
+    set { own.stamp = newValue }
+  }
+
+  /// Hash of the content; 0 if deleted.
+  package var hash: UInt64 {
+    get { fields.hash }
+    set { own.hash = newValue }
+  }
+
+  package var isDeleted: Bool {
+    get { fields.isDeleted }
+    set { own.isDeleted = newValue }
+  }
+
+  fileprivate var box: ParticularsBox? {
+    get { fields.box }
+    set { own.box = newValue }
   }
 
   package static func == (left: Version, right: Version) -> Bool {
-    left.dot == right.dot && left.created == right.created && left.createdAt == right.createdAt
-      && left.stamp == right.stamp && left.hash == right.hash && left.isDeleted == right.isDeleted
-      && (left.box === right.box || left.particulars == right.particulars)
+    left.fields === right.fields
+      || left.dot == right.dot && left.created == right.created
+        && left.createdAt == right.createdAt && left.stamp == right.stamp
+        && left.hash == right.hash && left.isDeleted == right.isDeleted
+        && (left.box === right.box || left.particulars == right.particulars)
   }
 
   package var isTentative: Bool { certificate == nil }
@@ -104,13 +166,19 @@ extension Version {
   fileprivate final class ParticularsBox: Sendable {
     let particulars: Particulars
 
-    init(_ particulars: Particulars) { self.particulars = particulars }
+    private init(_ particulars: Particulars) { self.particulars = particulars }
+
+    static func box(_ particulars: Particulars) -> ParticularsBox? {
+      particulars == .none ? nil : ParticularsBox(particulars)
+    }
   }
+
+  package var hasParticulars: Bool { box != nil }
 
   /// All of them: who changes several does so at once.
   package var particulars: Particulars {
     get { box?.particulars ?? .none }
-    set { box = newValue == .none ? nil : ParticularsBox(newValue) }
+    set { box = ParticularsBox.box(newValue) }
   }
 
   package var term: Term {
@@ -152,6 +220,9 @@ extension Version {
     get { box?.particulars.isDangling ?? false }
     set { if newValue != isDangling { particulars.isDangling = newValue } }
   }
+
+  /// Whether it says anything of keys that may be given twice.
+  package var hasNumbering: Bool { box.map { !$0.particulars.numbering.isEmpty } ?? false }
 
   package var numbering: Numbering {
     get { box?.particulars.numbering ?? .none }

@@ -74,20 +74,34 @@ package struct ByteWriter: Sendable {
 
   package mutating func value(_ value: Value) {
     switch value {
-    case .null: byte(0)
-    case .integer(let integer):
-      byte(1)
-      int(integer)
-    case .real(let real):
-      byte(2)
-      word(real.bitPattern)
+    case .null: null()
+    case .integer(let integer): self.value(integer)
+    case .real(let real): self.value(real)
     case .text(let text):
-      byte(3)
-      blob(text)
+      head(isText: true, count: text.count)
+      bytes.append(contentsOf: text)
     case .blob(let content):
-      byte(4)
-      blob(content)
+      head(isText: false, count: content.count)
+      bytes.append(contentsOf: content)
     }
+  }
+
+  package mutating func null() { byte(0) }
+
+  package mutating func value(_ integer: Int64) {
+    byte(1)
+    int(integer)
+  }
+
+  package mutating func value(_ real: Double) {
+    byte(2)
+    word(real.bitPattern)
+  }
+
+  /// A text or blob value, from where it lies.
+  package mutating func value(_ content: UnsafeRawBufferPointer, isText: Bool) {
+    head(isText: isText, count: content.count)
+    bytes.append(contentsOf: content)
   }
 
   package mutating func frontier(_ frontier: Frontier) {

@@ -23,19 +23,41 @@ package struct RowBatchWriter: Sendable {
   }
 
   package mutating func add(_ shape: TableShape, _ version: Version, _ content: WireRow.Content) {
+    let flags: RowFlags =
+      switch content {
+      case .values: []
+      case .deleted: .deleted
+      case .withheld: .withheld
+      case .ruling: .ruling
+      }
+    add(shape, version, flags)
+    if case .ruling(let ruling, _) = content {
+      body.byte(ruling.kind.rawValue)
+      write(ruling.edit)
+      body.text(ruling.rule)
+    }
+    for value in content.values { body.value(value) }
+  }
+
+  /// The same of a whole row whose values are encoded.
+  package mutating func add(_ shape: TableShape, _ version: Version, encoded values: [UInt8]) {
+    add(shape, version, [])
+    body.raw(values)
+  }
+
+  /// What comes before the values.
+  private mutating func add(
+    _ shape: TableShape, _ version: Version, _ given: RowFlags
+  ) {
+    var flags = given
     let table = index(of: shape)
     let origin = index(of: version.dot.origin)
     let created = version.created == version.dot ? nil : index(of: version.created.origin)
-    var flags: RowFlags = created == nil ? .createdHere : []
-    switch content {
-    case .values: break
-    case .deleted: flags.insert(.deleted)
-    case .withheld: flags.insert(.withheld)
-    case .ruling: flags.insert(.ruling)
-    }
-    let standing = Standing(version)
-    if !standing.flags.isEmpty { flags.insert(.standing) }
-    if !version.numbering.isEmpty { flags.insert(.references) }
+    if created == nil { flags.insert(.createdHere) }
+    let standing = version.hasParticulars ? Standing(version) : nil
+    let isStanding = standing?.flags.isEmpty == false
+    if isStanding { flags.insert(.standing) }
+    if version.hasNumbering { flags.insert(.references) }
     body.uint(table)
     body.byte(flags.rawValue)
     body.uint(origin)
@@ -47,14 +69,8 @@ package struct RowBatchWriter: Sendable {
       body.uint(version.created.seq)
       body.int(version.stamp.rawValue - version.createdAt.rawValue)
     }
-    if !standing.flags.isEmpty { write(standing) }
-    if !version.numbering.isEmpty { write(version.numbering) }
-    if case .ruling(let ruling, _) = content {
-      body.byte(ruling.kind.rawValue)
-      write(ruling.edit)
-      body.text(ruling.rule)
-    }
-    for value in content.values { body.value(value) }
+    if isStanding, let standing { write(standing) }
+    if version.hasNumbering { write(version.numbering) }
     rowCount += 1
     check &+= version.check
   }

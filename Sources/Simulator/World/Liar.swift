@@ -240,9 +240,9 @@ extension Liar {
       (version.isDeleted, version.hash) = (true, 0)
     case .column:
       guard case .values(let values) = content else { return }
-      shape.columns.append("lie\(draws.below(3))")
+      shape = shape.with(["lie\(draws.below(3))"])
       content = .values(values + [.integer(1)])
-    case .table: shape.name = "lie\(draws.below(3))"
+    case .table: shape = shape.named("lie\(draws.below(3))")
     case .author:
       guard let other = others.list.randomElement(using: &draws) else { return }
       version.dot = Dot(other.origin, other.seq + (1 << 20) + UInt64(draws.below(40)))

@@ -3,13 +3,6 @@ import SQLite
 
 /// What becomes of a version that does not stand.
 extension Store {
-  var viewpoint: Viewpoint {
-    var viewpoint = Viewpoint(own: own, office: office, judged: judged)
-    viewpoint.earlier = earlier
-    viewpoint.departed = departed
-    return viewpoint
-  }
-
   /// The version that stood gives way to a row that came.
   func leave(
     _ old: Version, to fate: Encounter.Fate, _ row: ShapedRow, _ table: ReplicaTable, _ key: Key,

@@ -122,7 +122,7 @@ extension Store {
     _ incoming: Version, of old: Version, _ table: ReplicaTable, _ key: Key,
     _ application: Application
   ) throws -> Bool {
-    guard viewpoint.isBase(incoming, of: old), wasMadeHere(old.edit), table.schema != nil
+    guard viewpoint.isBase(incoming, of: old), wasMadeHere(old.edit), table.isHere
     else { return false }
     // An edit that was judged without a word on it never met an anchor: it had lost where nobody
     // was one. Unless words may have been let go.
@@ -176,7 +176,7 @@ extension Store {
     _ application: inout Application
   ) throws -> Bool {
     let edit = item.version.asEdit
-    guard wasMadeHere(edit.dot), let table = tables.byID[item.table], table.schema != nil,
+    guard wasMadeHere(edit.dot), let table = tables.byID[item.table], table.isHere,
       mayWrite(table), try ruling(on: edit.dot) == nil,
       let standing = try versions.version(table: item.table, key: item.key),
       !standing.isTentative, standing.edit != edit.dot, edit.hasSeen(standing)
@@ -210,7 +210,7 @@ extension Store {
     if let old { try keepReplaced(old, by: incoming, table, key, at: now) }
     try keep(incoming, table, key, old: old)
     if let old, !old.isDeleted { try noteReplaced(old, by: incoming, table, key) }
-    if !incoming.numbering.isEmpty { try noteFormer(of: row, table, key) }
+    if incoming.hasNumbering { try noteFormer(of: row, table, key) }
     let isWaiting = try putBacks.remove(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {

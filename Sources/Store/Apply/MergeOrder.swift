@@ -21,12 +21,6 @@ struct MergeOrder {
     var place: MergeSlice.Place
 
     var isSettings: Bool { rank == .min }
-
-    static func < (left: Entry, right: Entry) -> Bool {
-      if left.rank != right.rank { return left.rank < right.rank }
-      if left.table != right.table { return left.table < right.table }
-      return left.key < right.key
-    }
   }
 
   private var entries: [Entry] = []
@@ -52,10 +46,7 @@ struct MergeOrder {
     let known = tables[row.table] ?? table()
     tables[row.table] = known
     // Its sender may have a key of more columns.
-    let key =
-      row.key.count <= known.collations.count
-      ? Key(row.key, collations: known.collations)
-      : Key(Array(row.key.prefix(known.collations.count)), collations: known.collations)
+    let key = Key(row.key.prefix(known.collations.count), collations: known.collations)
     if known.depth == nil { settings += 1 }
     entries.append(
       Entry(
@@ -79,5 +70,9 @@ struct MergeOrder {
     return (entries.filter(\.isSettings) + entries.filter { !$0.isSettings }).map(\.place)
   }
 
-  func sorted() -> [MergeSlice.Place] { entries.sorted(by: <).map(\.place) }
+  func sorted() -> [MergeSlice.Place] {
+    var places = KeyOrder(capacity: entries.count)
+    for entry in entries { places.add(rank: entry.rank, table: entry.table, entry.key) }
+    return places.sorted { entries[$0].key }.map { entries[Int($0)].place }
+  }
 }

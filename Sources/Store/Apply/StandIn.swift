@@ -55,6 +55,9 @@ struct Beside {
 
   var isEmpty: Bool { extras.isEmpty && rest == 0 && standIns.isEmpty }
 
+  /// Whether the row travels with other values than its table shows.
+  var altersRow: Bool { !places.isEmpty || !extras.isEmpty }
+
   /// Adds all of it to what the table shows of the row.
   func add(to sum: inout ContentHash) {
     for (name, value) in extras { sum.add(column: ContentHash.column(name), value) }
@@ -68,7 +71,7 @@ struct Beside {
 
   /// The row as its version says it, from what its table shows.
   func said(_ values: [Replication.Value]) -> [Replication.Value] {
-    if places.isEmpty, extras.isEmpty { return values }
+    guard altersRow else { return values }
     var values = values
     for (place, standIn) in zip(places, standIns) { values[place] = standIn.value }
     return values + extras.map(\.value)

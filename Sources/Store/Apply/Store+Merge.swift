@@ -278,11 +278,7 @@ extension Store {
   }
 
   private func key(of row: ShapedRow, in table: ReplicaTable) throws(StoreError) -> Key {
-    let values: [Replication.Value] =
-      switch row.row.content {
-      case .values(let all): Array(all.prefix(row.shape.keyCount))
-      case .deleted(let key), .withheld(let key), .ruling(_, let key): key
-      }
+    let values = row.row.values.prefix(row.shape.keyCount)
     guard let key = table.key(values) else { throw StoreError(.wire, "a key holds NULL") }
     guard table.keyShape?.holds(values) ?? true else {
       throw StoreError(

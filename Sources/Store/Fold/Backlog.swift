@@ -22,10 +22,13 @@ struct Backlog {
   /// Entries that were read at one moment, and what is left of them.
   struct Window {
     let entries: ClosedRange<Int64>
-    fileprivate var touches: [Touch]
+    fileprivate let touches: [Touch]
+    /// The places of those that are to be folded, in that order.
+    fileprivate let order: [UInt32]
     fileprivate var next = 0
 
-    var isDone: Bool { next == touches.count }
+    var isDone: Bool { next == order.count }
+    var count: Int { order.count - next }
   }
 
   /// The oldest entries first.
@@ -42,7 +45,7 @@ struct Backlog {
   private(set) var unread = 0
 
   /// About how many touches wait.
-  var count: Int { windows.reduce(unread) { $0 + $1.touches.count - $1.next } }
+  var count: Int { windows.reduce(unread) { $0 + $1.count } }
 
   /// Forgets all if the keys may be others by now, or the journal does not end where it should.
   mutating func check(schemaVersion: Int64, lastEntry: Int64?) {
@@ -50,33 +53,33 @@ struct Backlog {
     self.schemaVersion = schemaVersion
   }
 
-  /// Takes in what was written after all that waits. A row counts by its last touch. What fits into
-  /// one commit goes in the order of writing. `first` is the oldest entry of the journal. `most`
-  /// touches are kept.
+  /// Takes in what was written after all that waits, the newest entry first. A row counts by its
+  /// last touch. What fits into one commit goes in the order of writing. `first` is the oldest entry
+  /// of the journal. `most` touches are kept.
   mutating func add(
     _ touches: [Touch], of entries: ClosedRange<Int64>, after first: Int64, absent: Set<Int64>,
     atOnce limit: Int, most: Int
   ) {
     self.absent.formUnion(absent)
     // Parents before their children, and former keys last.
-    var touches = touches.sorted { left, right in
-      if left.depth != right.depth { return left.depth < right.depth }
-      if left.table != right.table { return left.table < right.table }
-      let order = Key.order(left.key, right.key)
-      return order != 0 ? order < 0 : left.entry > right.entry
+    var places = KeyOrder(capacity: touches.count)
+    for touch in touches { places.add(rank: touch.depth, table: touch.table, touch.key) }
+    var order = places.sorted { touches[$0].key }
+    var last: UInt32?
+    order.removeAll { place in
+      let (touch, before) = (touches[Int(place)], last.map { touches[Int($0)] })
+      last = place
+      return before?.table == touch.table && before?.key == touch.key
     }
-    var last: (table: Int64, key: Key)?
-    touches.removeAll { touch in
-      if let last, last.table == touch.table, last.key == touch.key { return true }
-      last = (touch.table, touch.key)
-      return false
+    if order.count <= limit {
+      order.sort {
+        let (left, right) = (touches[Int($0)], touches[Int($1)])
+        return (left.depth, left.entry) < (right.depth, right.entry)
+      }
     }
-    if touches.count <= limit {
-      touches.sort { ($0.depth, $0.entry) < ($1.depth, $1.entry) }
-    }
-    windows.append(Window(entries: entries, touches: touches))
+    windows.append(Window(entries: entries, touches: touches, order: order))
     // Who writes faster than this folds fills no memory: the oldest are read again later.
-    while windows.count > 1, windows.reduce(0, { $0 + $1.touches.count }) > most {
+    while windows.count > 1, windows.reduce(0, { $0 + $1.order.count }) > most {
       windows.removeFirst()
     }
     // Somebody may have written any numbers into the journal.
@@ -93,13 +96,25 @@ struct Backlog {
   }
 
   /// The next touches of the newest window, and that window if these are its last ones.
-  mutating func take(_ limit: Int) -> (touches: ArraySlice<Touch>, ended: Window?)? {
+  mutating func take(_ limit: Int) -> (touches: Run, ended: Window?)? {
     guard var window = windows.popLast() else { return nil }
-    let end = min(window.touches.count, window.next + limit)
-    let touches = window.touches[window.next..<end]
+    let end = min(window.order.count, window.next + limit)
+    let run = Run(touches: window.touches, order: window.order[window.next..<end])
     window.next = end
-    guard !window.isDone else { return (touches, window) }
+    guard !window.isDone else { return (run, window) }
     windows.append(window)
-    return (touches, nil)
+    return (run, nil)
+  }
+
+  /// Touches that are folded one after another.
+  struct Run: Swift.Sequence {
+    fileprivate let touches: [Touch]
+    fileprivate let order: ArraySlice<UInt32>
+
+    var count: Int { order.count }
+
+    func makeIterator() -> some IteratorProtocol<Touch> {
+      order.lazy.map { touches[Int($0)] }.makeIterator()
+    }
   }
 }

@@ -35,17 +35,28 @@ struct Edits {
   mutating func add(_ shape: TableShape, _ version: Version, _ content: WireRow.Content) {
     count += 1
     if Tables.isSettings(shape.name), content.ruling == nil { changedSettings = true }
-    guard isEncoded else { return }
-    let size = content.size
-    guard isLong || count <= Limits.wholeRows, size < Limits.wholeBytes / 2 else {
-      return cancelPush()
+    if isEncoded, makeRoom(content.size) { writer.add(shape, version, content) }
+  }
+
+  /// The same of a row whose values are encoded.
+  mutating func add(_ shape: TableShape, _ version: Version, encoded values: [UInt8]) {
+    count += 1
+    if Tables.isSettings(shape.name) { changedSettings = true }
+    if isEncoded, makeRoom(values.count) { writer.add(shape, version, encoded: values) }
+  }
+
+  /// Begins a new batch if the last one has no room for so many bytes; false if nothing is encoded
+  /// any more.
+  private mutating func makeRoom(_ size: Int) -> Bool {
+    if isLong || count <= Limits.wholeRows, size < Limits.wholeBytes / 2 {
+      if writer.size + size <= Limits.piece - 4_096 { return true }
+      if isLong, batches.count < Self.mostBatches {
+        closeBatch()
+        return isEncoded
+      }
     }
-    if writer.size + size > Limits.piece - 4_096 {
-      guard isLong, batches.count < Self.mostBatches else { return cancelPush() }
-      closeBatch()
-      guard isEncoded else { return }
-    }
-    writer.add(shape, version, content)
+    cancelPush()
+    return false
   }
 
   private mutating func closeBatch() {

@@ -51,12 +51,18 @@ extension JournalReader {
     var entries: [(id: Int64, wall: Int64)] = []
     var absent: Set<Int64> = []
     var room = pace.journalBytes
+    var known: (number: Int64, table: ReplicaTable, depth: Int)?
     try Journal.readNewest(from: start, limit: pace.journalWindow, on: connection) {
       (id, number, wall, statement) in
       entries.append((id, wall))
-      guard let table = tables.byID[number] else { return true }
-      guard let count = table.schema?.key.count ?? (table.isHeld ? table.keyShape?.count : nil)
-      else {
+      if known?.number != number {
+        known = tables.byID[number].map { table in
+          // Under its former key a row was written earlier than under the present one.
+          (number, table, table.isHere ? parentage.depth(of: table.id) : .max)
+        }
+      }
+      guard let (_, table, depth) = known else { return true }
+      guard let count = table.notedKeyCount else {
         absent.insert(number)
         return true
       }
@@ -67,9 +73,8 @@ extension JournalReader {
       room -= key.bytes.count
       touches.append(
         Backlog.Touch(
-          // Under its former key a row was written earlier than under the present one.
-          depth: table.schema == nil ? .max : parentage.depth(of: table.id), table: table.id,
-          key: key, entry: id, moment: Dating.Moment(now.moment)))
+          depth: depth, table: table.id, key: key, entry: id,
+          moment: Dating.Moment(now.moment)))
       return room > 0
     }
     guard let newest = entries.first, let oldest = entries.last else { return }
@@ -93,7 +98,7 @@ extension JournalReader {
 
   /// The next touches to fold, at most `limit`; nil if all that was read was given. They may be
   /// none, where the entries name no row.
-  func next(_ limit: Int) -> ArraySlice<Backlog.Touch>? {
+  func next(_ limit: Int) -> Backlog.Run? {
     guard let (touches, window) = backlog.take(limit) else { return nil }
     ended = window?.entries.lowerBound
     return touches

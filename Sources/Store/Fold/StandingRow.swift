@@ -6,40 +6,53 @@ import SQLite
 /// Of a long row, which no push could carry, only the sum of its content is taken, where SQLite
 /// holds it: a fold needs no second copy of it.
 struct StandingRow {
-  /// Every column; nil for a long row.
-  let values: [Replication.Value]?
+  /// Every column, as it travels; nothing of a long row.
+  let encoded: [UInt8]
   let content: ContentHash
+  let isLong: Bool
+  private let columnCount: Int
   private let keyCount: Int
   /// The key of a long row.
   private let keyAlone: [Replication.Value]
 
-  var key: [Replication.Value] { values.map { Array($0.prefix(keyCount)) } ?? keyAlone }
+  /// Every column; nil for a long row.
+  var values: [Replication.Value]? { isLong ? nil : decoded(columnCount) }
+
+  var key: [Replication.Value] { isLong ? keyAlone : decoded(keyCount) }
 
   /// The row on which a statement stands that gives every column of the shape.
+  @_optimize(speed)
   init(_ statement: Statement, _ statements: RowStatements) {
-    let count = statements.shape.columns.count
-    keyCount = statements.shape.keyCount
-    var (sum, values, size) = (ContentHash(), [Replication.Value](), 0)
-    values.reserveCapacity(count)
-    for column in 0..<count {
+    (columnCount, keyCount) = (statements.columnHashes.count, statements.keyCount)
+    var (sum, writer, size) = (ContentHash(), ByteWriter(capacity: 240), 0)
+    for column in 0..<columnCount {
       let value = statement.content(column)
       size += value.byteCount + 9
-      if size < Limits.wholeBytes / 2 { values.append(Replication.Value(value)) }
+      if size < Limits.wholeBytes / 2 { value.write(to: &writer) }
       if !value.isSame(as: statements.defaults[column]) {
         value.add(to: &sum, column: statements.columnHashes[column])
       }
     }
     content = sum
-    let isLong = values.count < count
-    self.values = isLong ? nil : values
+    isLong = size >= Limits.wholeBytes / 2
+    encoded = isLong ? [] : writer.bytes
     keyAlone = isLong ? statement.travelling(keyCount) : []
+  }
+
+  private func decoded(_ count: Int) -> [Replication.Value] {
+    var reader = ByteReader(encoded)
+    do {
+      return try (0..<count).map { _ throws(WireError) in try reader.value("StandingRow") }
+    } catch {
+      preconditionFailure("a row that was just written cannot be read: \(error)")
+    }
   }
 
   /// The row of a key; nil if there is none, or if the table has a key of other columns by now.
   static func read(
     _ key: Key, _ statements: RowStatements, on connection: Connection
   ) throws(SQLiteError) -> StandingRow? {
-    let count = statements.shape.keyCount
+    let count = statements.keyCount
     return try connection.with(statements.selectByKey) { (statement) throws(SQLiteError) in
       func step() throws(SQLiteError) -> StandingRow? {
         try statement.step() ? StandingRow(statement, statements) : nil
@@ -103,24 +116,22 @@ extension StandingRow {
   }
 }
 
-extension Replication.Value {
-  fileprivate init(_ content: Statement.Content) {
-    self =
-      switch content {
-      case .null: .null
-      case .integer(let integer): .integer(integer)
-      case .real(let real): .real(real)
-      case .text(let bytes): .text([UInt8](bytes))
-      case .blob(let bytes): .blob([UInt8](bytes))
-      }
-  }
-}
-
 extension Statement.Content {
   fileprivate var byteCount: Int {
     switch self {
     case .text(let bytes), .blob(let bytes): bytes.count
     default: 0
+    }
+  }
+
+  /// Writes it as it travels.
+  fileprivate func write(to writer: inout ByteWriter) {
+    switch self {
+    case .null: writer.null()
+    case .integer(let integer): writer.value(integer)
+    case .real(let real): writer.value(real)
+    case .text(let bytes): writer.value(bytes, isText: true)
+    case .blob(let bytes): writer.value(bytes, isText: false)
     }
   }
 

@@ -81,7 +81,7 @@ extension Store {
     let rows = try connection.rows(
       "SELECT id, comparing FROM _flotilla_local WHERE comparing IS NOT NULL ORDER BY id")
     for row in rows {
-      guard let id = row[0].integer, let bytes = row[1].blob, tables.byID[id]?.schema != nil
+      guard let id = row[0].integer, let bytes = row[1].blob, tables.byID[id]?.isHere == true
       else { continue }
       return Comparison(table: id, bytes)
     }

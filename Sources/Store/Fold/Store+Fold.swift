@@ -90,7 +90,7 @@ extension Store {
         guard let table = tables.byID[touch.table] else { continue }
         // Somebody may have read what stood there for a moment.
         changeLog.note(table, touch.key)
-        guard table.schema != nil else {
+        guard table.isHere else {
           try refold(table, touch.key, madeAt: touch.moment, &edits, at: now)
           continue
         }
@@ -185,9 +185,12 @@ extension Store {
     if isOverKept, shelved?.why == .columns { try keep(beside, statements, table, key) }
     if isWaiting { try setAside(version, table, key, statements) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
-    guard let values = row.values else { return edits.addLong() }
+    if row.isLong { return edits.addLong() }
+    guard beside.altersRow else {
+      return edits.add(statements.shape, version, encoded: row.encoded)
+    }
     edits.add(
-      statements.shape(with: beside.extras), version, .values(beside.said(values)))
+      statements.shape(with: beside.extras), version, .values(beside.said(row.values ?? [])))
   }
 
   /// A row that is in its table no more was deleted.

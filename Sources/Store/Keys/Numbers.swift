@@ -131,7 +131,7 @@ extension Store {
       let numbers = Numbers(connection)
       let choices = try CollisionChoices(connection: connection).read()
       var found: [KeyHandling] = []
-      for table in names.compactMap({ tables.table(called: $0) }) where table.schema != nil {
+      for table in names.compactMap({ tables.table(called: $0) }) where table.isHere {
         let kind: KeyHandling.Kind =
           parentage.numbered.contains(table.id)
           ? .rekey : parentage.derived.contains(table.id) ? .follow : .log

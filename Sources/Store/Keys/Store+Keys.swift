@@ -109,7 +109,7 @@ extension Store {
   /// Tables that a migration has made are the site's now: what this replica has written in others
   /// that refer to them says from now on which rows it means.
   func nameParents(in new: Set<Int64>) throws {
-    for table in tables.tracked where table.schema != nil && !new.contains(table.id) {
+    for table in tables.tracked where table.isHere && !new.contains(table.id) {
       let links = try kinship.parentage(tables).links(of: table.id)
         .filter { new.contains($0.parent) }
       if !links.isEmpty { try compare(table.id, remake: Remake(naming: links)) }

@@ -106,7 +106,7 @@ extension Store {
   /// The row was made anew under another key: its versions from now on say more. What is left in
   /// the end had no row any more.
   private func forget(_ former: Former) throws(SQLiteError) {
-    guard former.table.schema == nil, !former.version.isDeleted,
+    guard !former.table.isHere, !former.version.isDeleted,
       former.shelved?.why.isWhole != true
     else { return }
     count(former.table, former.key, old: former.version, new: nil)

@@ -144,7 +144,8 @@ struct SQLText {
 /// Not `==` of `String`, for which two Unicode spellings of one letter are equal; for SQLite they
 /// are two names.
 package func isSameName(_ left: String, _ right: String) -> Bool {
-  left.utf8.elementsEqual(right.utf8) { folded($0) == folded($1) }
+  left.utf8.count == right.utf8.count
+    && left.utf8.elementsEqual(right.utf8) { folded($0) == folded($1) }
 }
 
 /// A name as SQLite compares it: in small letters, of ASCII alone.

@@ -53,7 +53,7 @@ extension Store {
   }
 
   private func untracked(_ name: String) -> StoreError {
-    let all = tables.tracked.filter { !$0.isSettings && $0.schema != nil }
+    let all = tables.tracked.filter { !$0.isSettings && $0.isHere }
     let names = all.map { quoted($0.nameHere) }.sorted().joined(separator: ", ")
     return StoreError(
       .table, "\(quoted(name)) is no tracked table of \(path)",

@@ -56,7 +56,7 @@ extension Store {
   package func waitingTables() throws(StoreError) -> [WaitingTable] {
     var waiting: [WaitingTable] = []
     let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
-    for table in tables.tracked where table.schema == nil {
+    for table in tables.tracked where !table.isHere {
       // Nobody wants to hear of it any more.
       if choices[folded(table.name)] == .declined { continue }
       let question = choices[folded(table.name)] == .asked ? try question(about: table) : nil
@@ -158,7 +158,7 @@ extension Store {
   /// The tables of which rows are kept in another shape of key than they have here.
   package func waitingKeys() throws(StoreError) -> [WaitingKey] {
     var waiting: [WaitingKey] = []
-    for table in tables.tracked where table.schema != nil {
+    for table in tables.tracked where table.isHere {
       for other in tables.held(of: table.name) {
         guard let here = table.keyShape, let there = other.keyShape else { continue }
         let (rows, writers) = try reporting { () throws(SQLiteError) in
@@ -193,7 +193,7 @@ extension Store {
   /// The tables whose key was changed here, with it: who has not told the same is behind.
   package func changedTables() -> [(name: String, key: KeyShape, told: TableKey)] {
     tables.tracked.compactMap { table in
-      guard table.schema != nil, table.isLeading, table.generation > 0, let key = table.keyShape
+      guard table.isHere, table.isLeading, table.generation > 0, let key = table.keyShape
       else { return nil }
       return (table.name, key, TableKey(table: table.seed, key: key.fingerprint))
     }

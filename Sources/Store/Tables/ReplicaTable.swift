@@ -13,6 +13,9 @@ final class ReplicaTable {
   let nameHere: String
   /// Nil while the table does not exist here: its rows wait on the shelf.
   let schema: TableSchema?
+  /// Whether it is here. Each row asks, and must not copy the schema for that.
+  let isHere: Bool
+  private let keyCountHere: Int?
   /// Whether its triggers and its view were as they should be when the schema was read.
   let isIntact: Bool
   /// True if the site tracks it.
@@ -40,6 +43,9 @@ final class ReplicaTable {
       }
     } ?? 0
 
+  /// How many columns the keys have that its triggers note; nil while nobody has said.
+  var notedKeyCount: Int? { keyCountHere ?? (isHeld ? keyShape?.count : nil) }
+
   /// Whether it is the site's, not the application's.
   var isSettings: Bool { Tables.isSettings(name) }
 
@@ -54,6 +60,8 @@ final class ReplicaTable {
     self.name = name
     self.nameHere = schema?.name ?? nameHere ?? name
     self.schema = schema
+    self.isHere = schema != nil
+    self.keyCountHere = schema?.key.count
     self.isIntact = known?.isIntact ?? false
     self.isTracked = isTracked
     self.isBaseline = isBaseline
@@ -69,6 +77,7 @@ final class ReplicaTable {
 
   private init(_ other: ReplicaTable, isBaseline: Bool) {
     (id, name, nameHere, schema) = (other.id, other.name, other.nameHere, other.schema)
+    (isHere, keyCountHere) = (other.isHere, other.keyCountHere)
     (isIntact, isTracked, self.isBaseline) = (other.isIntact, other.isTracked, isBaseline)
     (seed, keyCollations, statements) = (other.seed, other.keyCollations, other.statements)
     (keyShape, generation) = (other.keyShape, other.generation)
@@ -91,6 +100,10 @@ final class ReplicaTable {
 
   /// The identity of a row from its key values; nil if one is NULL.
   func key(_ values: [Replication.Value]) -> Key? { Key(values, collations: keyCollations) }
+
+  func key(_ values: ArraySlice<Replication.Value>) -> Key? {
+    Key(values, collations: keyCollations)
+  }
 
   /// The same of key values that stand in these columns of a statement.
   func key(in statement: Statement, from first: Int, _ count: Int) -> Key? {

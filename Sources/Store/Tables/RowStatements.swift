@@ -9,6 +9,7 @@ final class RowStatements {
   /// How the table travels: the key columns first, generated columns not at all, each under its
   /// first name.
   let shape: TableShape
+  let keyCount: Int
   /// The name of the table in this file.
   let tableName: String
   /// For each column of the shape: its name in this file.
@@ -53,6 +54,7 @@ final class RowStatements {
       name: schema.name, keyCount: schema.key.count, columns: firsts ?? columns.map(\.name),
       collations: schema.collations,
       affinities: schema.key.map { KeyAffinity(schema.columns[$0].affinity) })
+    self.keyCount = shape.keyCount
     self.tableName = schema.name
     self.names = columns.map(\.name)
     var aliases: [String: Int] = [:]
@@ -85,7 +87,7 @@ final class RowStatements {
   var keyNames: [String] { Array(names.prefix(shape.keyCount)) }
 
   private init(_ other: RowStatements, _ shape: TableShape) {
-    self.shape = shape
+    (self.shape, keyCount) = (shape, other.keyCount)
     tableName = other.tableName
     (names, aliases, columnHashes) = (other.names, other.aliases, other.columnHashes)
     (defaults, isRequired, affinities) = (other.defaults, other.isRequired, other.affinities)
@@ -99,17 +101,13 @@ final class RowStatements {
 
   /// The same for rows that travel under this name of the table.
   func travelling(as name: String) -> RowStatements {
-    var shape = shape
-    shape.name = name
-    return RowStatements(self, shape)
+    RowStatements(self, shape.named(name))
   }
 
   /// The same for rows of this generation of the key.
   func travelling(in generation: UInt64) -> RowStatements {
     if generation == shape.generation { return self }
-    var shape = shape
-    shape.generation = generation
-    return RowStatements(self, shape)
+    return RowStatements(self, shape.of(generation: generation))
   }
 
   /// Whether a value may be stored in a column as another one: 1.5 in a column of TEXT is '1.5'.
@@ -312,11 +310,7 @@ final class RowStatements {
 
   /// How a row travels with values whose columns do not exist here.
   func shape(with extras: [(name: String, value: Replication.Value)]) -> TableShape {
-    // The same array: batches compare shapes row by row.
-    if extras.isEmpty { return shape }
-    var wider = shape
-    wider.columns += extras.map(\.name)
-    return wider
+    extras.isEmpty ? shape : shape.with(extras.map(\.name))
   }
 
   func sum(

@@ -85,7 +85,7 @@ extension Store {
   /// Whether a table is held back here, or would be as soon as the site tracked it.
   package func mayDecline(_ name: String) -> Bool {
     guard let table = tables.table(called: name), table.isTracked else { return true }
-    return table.schema == nil
+    return !table.isHere
   }
 
   /// The tracked tables of this file that are held back because nobody has said what they are.
@@ -105,7 +105,7 @@ extension Store {
     case .asked: try choices.set(.apart, for: table.name)
     case .declined: break
     case .apart, .ended, nil:
-      if table.schema != nil { try choices.set(.ended, for: table.nameHere) }
+      if table.isHere { try choices.set(.ended, for: table.nameHere) }
     }
   }
 

@@ -100,7 +100,7 @@ extension Store {
     if case .refused(let reason, let remedy) = try trackability(of: name) {
       return .refused(reason: reason, remedy: remedy)
     }
-    for table in tables.tracked where table.schema == nil {
+    for table in tables.tracked where !table.isHere {
       if !tables.names.isPresent(table.id, table.name), try resembles(table, name) {
         return .similar(to: table.name)
       }

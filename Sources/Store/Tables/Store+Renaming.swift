@@ -38,7 +38,7 @@ extension Store {
   /// What a table that is here under none of its names, and without its triggers, is called by now.
   /// `isOwn`: its rows say so; else others call one so that is here.
   func newName(of table: ReplicaTable) throws(StoreError) -> (name: String, isOwn: Bool)? {
-    guard table.schema == nil, !tables.names.isPresent(table.id, table.name) else { return nil }
+    guard !table.isHere, !tables.names.isPresent(table.id, table.name) else { return nil }
     let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
     let choice = choices[folded(table.name)]
     guard choice != .asked, choice != .declined else { return nil }
@@ -185,7 +185,7 @@ extension Store {
       throw StoreError(
         .table, "the site has no table \(quoted(old))", remedy: "Its tables: \(all)")
     }
-    if table.schema != nil {
+    if table.isHere {
       throw StoreError(
         .table, "\(quoted(old)) is called \(quoted(table.nameHere)) here already, and has its rows")
     }

@@ -17,7 +17,7 @@ extension Store {
       objects.filter { $0.kind == .table }
         .map { folded(first[folded($0.name)] ?? tables.names.first(of: $0.name) ?? $0.name) })
     return tables.tracked.filter { table in
-      table.schema != nil && !table.isSettings && !there.contains(folded(table.name))
+      table.isHere && !table.isSettings && !there.contains(folded(table.name))
     }.map(\.nameHere)
   }
 }

@@ -75,7 +75,7 @@ extension Store {
     for table in tables.tracked where !tables.rekeying.contains(table.id) {
       gone += try unpack(
         table, why: [.table, .columns, .constraint], former: changes[table.id]?.former ?? [:])
-      if table.schema != nil { try lost.forget(table.name, .again) }
+      if table.isHere { try lost.forget(table.name, .again) }
     }
     try parkChildren(of: gone)
     // Or before this version of Flotilla knew that they are settings.

@@ -171,7 +171,7 @@ final class Tables {
   /// The table of this file that is the same as the one which another machine calls so, by whatever
   /// name; nil if it is not here.
   func known(there name: String) -> ReplicaTable? {
-    guard let table = table(names.first(of: name) ?? name), table.isTracked, table.schema != nil
+    guard let table = table(names.first(of: name) ?? name), table.isTracked, table.isHere
     else { return nil }
     return table
   }
@@ -215,7 +215,7 @@ final class Tables {
   /// The same order and the same hashes at every node.
   func noteChangedKeys() {
     changedKeys = byID.values.compactMap { table in
-      guard table.isTracked, table.schema != nil, table.generation > 0, table.isLeading,
+      guard table.isTracked, table.isHere, table.generation > 0, table.isLeading,
         !rekeying.contains(table.id), let key = table.keyShape
       else { return nil }
       return TableKey(table: table.seed, key: key.fingerprint)

@@ -156,7 +156,7 @@ extension Audit {
 
   /// A table that may not be read is none of the site's here.
   private func isAudited(_ table: ReplicaTable, _ rights: Rights) -> Bool {
-    table.isTracked && table.schema != nil
+    table.isTracked && table.isHere
       && (table.isSettings || rights.right(to: table.name) != .none)
   }
 }

@@ -91,7 +91,7 @@ extension Store {
     // What has happened since has changed true sums and wrong ones alike.
     let missing = zip(audit.versions.buckets, audit.held.buckets).map { $0 &- $1 }
     try transaction {
-      for table in audit.wrong where tables.byID[table]?.schema != nil { try compare(table) }
+      for table in audit.wrong where tables.byID[table]?.isHere == true { try compare(table) }
       try digests.correct(by: missing)
       // They are noted where the sums are, and it takes a walk through all versions.
       if missing.contains(where: { $0 != 0 }) { try versionFigures.recount() }

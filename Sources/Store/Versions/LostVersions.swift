@@ -150,12 +150,12 @@ final class LostVersions {
     count -= replaced
     // While the table is not here, it waits for it.
     let change =
-      table.schema == nil ? "UPDATE _flotilla_lost SET why = 5" : "DELETE FROM _flotilla_lost"
+      !table.isHere ? "UPDATE _flotilla_lost SET why = 5" : "DELETE FROM _flotilla_lost"
     let dropped = try connection.run("\(change) WHERE name = ? AND key = ? AND why = 0", row)
     let unsent = try connection.run("\(change) WHERE name = ? AND key = ? AND why = 4", row)
     count -= dropped
     unsentCount -= unsent
-    if table.schema == nil { againCount += dropped + unsent }
+    if !table.isHere { againCount += dropped + unsent }
   }
 
   /// What stood in a table when it got another name, and was replaced since.

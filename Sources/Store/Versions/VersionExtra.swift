@@ -28,6 +28,7 @@ struct VersionExtra {
 
   /// Nil if there is nothing to say.
   func encode(_ version: Version) throws(SQLiteError) -> [UInt8]? {
+    guard version.hasParticulars else { return nil }
     var flags: UInt8 = 0
     if version.term != .none { flags |= Self.hasTerm }
     if version.isUndated { flags |= Self.isUndated }
