@@ -67,7 +67,8 @@ let package = Package(
     .systemLibrary(name: "CEvent"),
     .systemLibrary(name: "CMariaDB"),
     .target(name: "Replication", swiftSettings: installed),
-    .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: installed),
+    .target(name: "CMemory", dependencies: ["CSQLite"]),
+    .target(name: "SQLite", dependencies: ["CSQLite", "CMemory"], swiftSettings: installed),
     .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: small),
     .target(
       name: "Network", dependencies: ["CAvahi", "CLinux", "COpenSSL"], swiftSettings: small),

@@ -1,4 +1,5 @@
 import CLinux
+import SQLite
 
 /// The memory of a process that is there for its nodes.
 public enum ProcessMemory {
@@ -9,8 +10,12 @@ public enum ProcessMemory {
   /// M_ARENA_MAX), and each keeps what its thread once needed. The work of a node wanders over the
   /// threads of a pool, one piece at a time, so that every arena grows to the size of one: after a
   /// million rows five megabytes were in use and twenty-five were kept.
+  ///
+  /// SQLite takes its memory without a lock then, and `sqlite3_memory_used` counts nothing. So this
+  /// comes before anything else that uses SQLite.
   public static func keepSmall() {
     mallopt(M_ARENA_MAX, mostArenas)
+    Memory.countByThread()
   }
 
   /// Gives what is free back to the system, after much was needed for a moment (malloc_trim(3)).

@@ -1,3 +1,4 @@
+import Flotilla
 import Foundation
 import Glibc
 
@@ -7,6 +8,8 @@ func end(_ status: Int32, _ text: String) -> Never {
   exit(status)
 }
 
+// As the program that is installed.
+ProcessMemory.keepSmall()
 let words = Array(CommandLine.arguments.dropFirst())
 if words.first == "role", words.count > 1 {
   guard let role = Role(rawValue: words[1]) else { end(2, Options.usage) }

@@ -106,9 +106,6 @@ extension Connection {
   package func limit(_ limit: Limit, to most: Int) {
     sqlite3_limit(handle, limit.code, Int32(clamping: most))
   }
-
-  /// The bytes that SQLite holds in this process, for all connections.
-  package static var memory: Int { Int(sqlite3_memory_used()) }
 }
 
 private func text(_ text: UnsafePointer<CChar>?) -> String? { text.map { String(cString: $0) } }

@@ -200,6 +200,7 @@ package final class Store {
   ) throws(StoreError) -> Result {
     recent.begin()
     kinship.begin()
+    versions.forgetAhead()
     let before = origins.frontier
     defer { shelf.end() }
     // A program may have the lock: then nothing has changed, and what is known is still so.
@@ -232,6 +233,7 @@ package final class Store {
       connection.isBound = false
       connection.rollBack()
       recent.begin()
+      versions.forgetAhead()
       parking.obstacles = [:]
       journal.forget()
       undo.forgetCount()

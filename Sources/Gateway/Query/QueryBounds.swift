@@ -40,7 +40,7 @@ enum QueryBounds {
 
   /// Ends a statement that takes too long or too much.
   static func watch(_ connection: Connection, until end: ContinuousClock.Instant) {
-    let most = Connection.memory + memory
-    connection.setWatch(every: 1) { .now < end && Connection.memory < most }
+    let most = Memory.held + memory
+    connection.setWatch(every: 1) { .now < end && Memory.held < most }
   }
 }

@@ -52,6 +52,17 @@ package struct Key: Sendable, Hashable, Comparable {
 
   package static func < (left: Key, right: Key) -> Bool { order(left, right) < 0 }
 
+  /// Below 0 if this comes before a key whose bytes are part of others, 0 if both are one.
+  package func order(to others: [UInt8], _ range: Range<Int>) -> Int {
+    bytes.withUnsafeBytes { left in
+      others.withUnsafeBytes { others in
+        let right = UnsafeRawBufferPointer(rebasing: others[range])
+        let order = Self.compare(left, right)
+        return order != 0 ? order : left.count - right.count
+      }
+    }
+  }
+
   /// Below 0 if the first comes first, 0 if both are one.
   package static func order(_ left: Key, _ right: Key) -> Int {
     left.bytes.withUnsafeBytes { left in

@@ -104,8 +104,10 @@ package struct KeyShape: Sendable, Hashable {
 extension KeyShape {
   /// Whether key values are as the columns store them; else SQLite finds another row by them than
   /// the key does.
-  package func holds(_ values: some Sequence<Value>) -> Bool {
-    zip(columns, values).allSatisfy { $0.affinity.keeps($1) }
+  package func holds(_ values: ArraySlice<Value>) -> Bool {
+    for (column, place) in zip(columns.indices, values.indices)
+    where !columns[column].affinity.keeps(values[place]) { return false }
+    return true
   }
 }
 

@@ -72,6 +72,11 @@ extension Store {
   func place(
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
   ) throws -> Bool {
+    if let whole = statements.whole(placement.shape),
+      statements.shows(placement.values, whole, placement.hash)
+    {
+      return try place(placement, whole, statements, table, key)
+    }
     let shape = placement.shape
     let parts = placement.parts(in: statements)
     let (known, nulls) = (parts.known, parts.nulls)
@@ -101,7 +106,15 @@ extension Store {
     }
     var replaced: [SQLite.Value]?
     let broken = try writing(table, key) { () throws(SQLiteError) in
-      replaced = try write(placement, known, statements, keeping: reading.kept)
+      replaced = try write(
+        placement, statements,
+        insert: { () throws(SQLiteError) in
+          _ = try connection.run(
+            statements.insert(known.map(\.column)), known.lazy.map(\.value))
+        },
+        update: { () throws(SQLiteError) in
+          try update(placement, known, statements, keeping: reading.kept)
+        })
     }
     guard broken == nil else { return false }
     if let replaced { try logReplaced(replaced, by: placement, statements, table, key) }
@@ -135,6 +148,30 @@ extension Store {
     if beside.rest != 0 { try noteUnmatched(table) }
     if !beside.isEmpty { try keep(beside, statements, table, key) }
     return true
+  }
+
+  /// The same of a row of which nothing has to be found out.
+  @_optimize(speed)
+  private func place(
+    _ placement: Placement, _ whole: WholeRow, _ statements: RowStatements, _ table: ReplicaTable,
+    _ key: Key
+  ) throws -> Bool {
+    var replaced: [SQLite.Value]?
+    let broken = try writing(table, key) { () throws(SQLiteError) in
+      replaced = try write(
+        placement, statements,
+        insert: { () throws(SQLiteError) in
+          _ = try whole.insert(placement.values, on: connection)
+        },
+        update: { () throws(SQLiteError) in
+          if let count = try whole.update(placement.values, on: connection) { return count > 0 }
+          return try connection.row(statements.existsByKey, placement.keyValues) != nil
+        })
+    }
+    if broken == nil, let replaced {
+      try logReplaced(replaced, by: placement, statements, table, key)
+    }
+    return broken == nil
   }
 
   /// No version of what stood there was known.
@@ -176,23 +213,17 @@ extension Store {
   ///
   /// Gives the row that stood there though it was not expected.
   private func write(
-    _ placement: Placement, _ known: [(column: Int, value: Replication.Value)],
-    _ statements: RowStatements, keeping kept: Set<Int>
+    _ placement: Placement, _ statements: RowStatements,
+    insert: () throws(SQLiteError) -> Void, update: () throws(SQLiteError) -> Bool
   ) throws(SQLiteError) -> [SQLite.Value]? {
-    if placement.exists,
-      try update(placement, known, statements, keeping: kept)
-    {
-      return nil
-    }
+    if placement.exists, try update() { return nil }
     do {
-      _ = try connection.run(statements.insert(known.map(\.column)), known.lazy.map(\.value))
+      try insert()
       return nil
     } catch {
       guard error.isConstraint, !placement.exists, !connection.isAutocommit else { throw error }
       let standing = try connection.row(statements.selectByKey, placement.keyValues)
-      guard standing != nil,
-        try update(placement, known, statements, keeping: kept)
-      else { throw error }
+      guard standing != nil, try update() else { throw error }
       return standing
     }
   }

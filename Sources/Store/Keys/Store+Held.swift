@@ -64,6 +64,7 @@ extension Store {
         AND NOT EXISTS (SELECT 1 FROM _flotilla_shelf AS s
           WHERE s.tbl = v.tbl AND s.key = v.key AND s.why <> 'columns')
         """, [.integer(other.id)])
+      versions.forgetAhead()
       try versionFigures.recount(other.id)
       try connection.run(
         "DELETE FROM _flotilla_shelf WHERE tbl = ? AND why = 'columns'", [.integer(other.id)])

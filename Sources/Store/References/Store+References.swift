@@ -81,6 +81,7 @@ extension Store {
 
   /// Keeps what others refer to in a row that is about to be replaced.
   func noteReferred(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
+    guard references.concern(table.id) else { return }
     let values = try referred(in: table, key)
     if !values.isEmpty {
       parking.note(values, before: Export.RowID(table: table.id, key: key))

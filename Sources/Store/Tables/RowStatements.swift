@@ -41,6 +41,7 @@ final class RowStatements {
   private var updates: [[Int]: String] = [:]
   private var lastPlaces: (names: [String], columns: [Int?]) = ([], [])
   private var lastPairs: (names: [String], pairs: [(index: Int, column: Int?)]) = ([], [])
+  private var lastWhole: (shape: TableShape, row: WholeRow?)?
   private var lastInsert: (columns: [Int], text: String) = ([], "")
   private var lastUpdate: (columns: [Int], text: String) = ([], "")
 
@@ -108,6 +109,15 @@ final class RowStatements {
   func travelling(in generation: UInt64) -> RowStatements {
     if generation == shape.generation { return self }
     return RowStatements(self, shape.of(generation: generation))
+  }
+
+  /// How rows of that shape go into the table, if they are whole in it. One after another has the
+  /// same shape.
+  func whole(_ shape: TableShape) -> WholeRow? {
+    if let lastWhole, lastWhole.shape == shape { return lastWhole.row }
+    let row = WholeRow(shape, self)
+    lastWhole = (shape, row)
+    return row
   }
 
   /// Whether a value may be stored in a column as another one: 1.5 in a column of TEXT is '1.5'.

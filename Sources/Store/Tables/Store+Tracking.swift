@@ -273,6 +273,7 @@ extension Store {
       }
     }
     try connection.run("DELETE FROM _flotilla_version WHERE tbl = ?", [.integer(table.id)])
+    versions.forgetAhead()
   }
 
   /// Drops rows that came late for tables that the site no longer tracks.

@@ -103,6 +103,7 @@ final class LostVersions {
       DELETE FROM _flotilla_version WHERE tbl = ?1 AND key IN (
         SELECT v.key FROM _flotilla_version AS v WHERE \(Self.homeless))
       """, [.integer(table.id)])
+    versions.forgetAhead()
     try reload()
   }
 
@@ -209,6 +210,7 @@ final class LostVersions {
       SELECT ?, key, \(VersionTable.columns) FROM _flotilla_lost
       WHERE name = ? AND why = 2
       """, [.integer(table.id), name])
+    versions.forgetAhead()
     try forget(table.name, .renamed)
   }
 
@@ -221,6 +223,7 @@ final class LostVersions {
       SELECT ?, key, \(VersionTable.columns) FROM _flotilla_lost
       WHERE name = ? AND why IN (0, 2, 4)
       """, [.integer(table.id), name])
+    versions.forgetAhead()
     try connection.run(
       "DELETE FROM _flotilla_lost WHERE name = ? AND why IN (0, 2, 3, 4, 5)", [name])
     try reload()

@@ -21,14 +21,37 @@ struct VersionTable {
   let connection: Connection
   let origins: Origins
   let terms: Terms
+  /// Nil where a snapshot is read.
+  private let ahead: VersionsAhead?
 
-  /// The same as another connection sees it.
-  func on(_ reader: Connection) -> VersionTable {
-    VersionTable(connection: reader, origins: origins, terms: terms)
+  init(connection: Connection, origins: Origins, terms: Terms) {
+    (self.connection, self.origins, self.terms) = (connection, origins, terms)
+    ahead = VersionsAhead()
   }
 
+  private init(snapshot connection: Connection, of other: VersionTable) {
+    (self.connection, origins, terms) = (connection, other.origins, other.terms)
+    ahead = nil
+  }
+
+  /// The same as another connection sees it.
+  func on(_ reader: Connection) -> VersionTable { VersionTable(snapshot: reader, of: self) }
+
+  /// Others than this have written versions, or a transaction begins or was rolled back.
+  func forgetAhead() { ahead?.forget() }
+
   func version(table: Int64, key: Key) throws(SQLiteError) -> Version? {
-    try connection.with(Self.select) { (statement) throws(SQLiteError) in
+    if let ahead, !connection.isAutocommit {
+      switch ahead.answer(table, key) {
+      case .absent: return nil
+      case .columns(let columns): return version(of: columns)
+      case .unknown where ahead.isToRead(table, key):
+        try ahead.read(table, key, on: connection)
+        return try version(table: table, key: key)
+      case .unknown: break
+      }
+    }
+    return try connection.with(Self.select) { (statement) throws(SQLiteError) in
       try statement.bind(table, at: 1)
       return try statement.lending(key.bytes, at: 2) { () throws(SQLiteError) in
         try statement.step() ? version(from: statement, at: 0) : nil
@@ -75,26 +98,25 @@ struct VersionTable {
 
   /// Reads a version from its columns.
   func version(from statement: Statement, at first: Int) -> Version? {
-    guard let origin = origins.origin(of: statement.integer(first)),
-      let seq = UInt64(exactly: statement.integer(first + 1)), seq > 0
+    version(of: VersionColumns(statement, at: first))
+  }
+
+  private func version(of columns: VersionColumns) -> Version? {
+    guard let origin = origins.origin(of: columns.origin),
+      let seq = UInt64(exactly: columns.seq), seq > 0
     else { return nil }
     let dot = Dot(origin, seq)
-    let stamp = Stamp(clamping: statement.integer(first + 2))
-    let created =
-      statement.isNull(first + 4)
-      ? dot
-      : origins.origin(of: statement.integer(first + 4))
-        .map { Dot($0, max(1, UInt64(clamping: statement.integer(first + 5)))) } ?? dot
+    let stamp = Stamp(clamping: columns.stamp)
+    var created = dot
+    if let (origin, seq) = columns.created, let origin = origins.origin(of: origin) {
+      created = Dot(origin, max(1, UInt64(clamping: seq)))
+    }
     var version = Version(
-      dot: dot, created: created,
-      createdAt: statement.isNull(first + 6)
-        ? stamp : Stamp(clamping: statement.integer(first + 6)),
-      stamp: stamp, hash: UInt64(bitPattern: statement.integer(first + 3)),
-      isDeleted: statement.isNull(first + 3))
-    let at = statement.isNull(first + 7) ? nil : Stamp(clamping: statement.integer(first + 7))
-    if !statement.isNull(first + 8) {
+      dot: dot, created: created, createdAt: columns.createdAt.map(Stamp.init(clamping:)),
+      stamp: stamp, hash: UInt64(bitPattern: columns.hash ?? 0), isDeleted: columns.hash == nil)
+    if let extra = columns.extra {
       VersionExtra(origins: origins, terms: terms)
-        .decode(statement.bytes(first + 8), at: at, into: &version)
+        .decode(extra, at: columns.at.map(Stamp.init(clamping:)), into: &version)
     }
     return version
   }
@@ -117,6 +139,7 @@ struct VersionTable {
       version.edit.origin == version.dot.origin
       ? nil : try origins.number(of: version.edit.origin)
     let extra = try VersionExtra(origins: origins, terms: terms).encode(version)
+    ahead?.wrote(table, key)
     return try connection.with(sql) { (statement) throws(SQLiteError) in
       try statement.bind(table, at: 1)
       try statement.bind(number, at: 3)
@@ -149,6 +172,7 @@ struct VersionTable {
     """
 
   func remove(table: Int64, key: Key) throws(SQLiteError) {
+    forgetAhead()
     try connection.run(
       "DELETE FROM _flotilla_version WHERE tbl = ? AND key = ?",
       [.integer(table), .blob(key.bytes)])
