@@ -32,10 +32,12 @@ static int rounded(int count) { return (count + 7) & ~7; }
 static int begin(void *data) { return (void)data, SQLITE_OK; }
 static void end(void *data) { (void)data; }
 
-int flotilla_count_memory(void) {
+static int is_counted;
+
+void flotilla_count_memory(void) {
   static const sqlite3_mem_methods methods = {take, give, retake, size, rounded, begin, end, 0};
-  int code = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-  return code ? code : sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+  is_counted = sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK &&
+               sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
 }
 
-long flotilla_thread_memory(void) { return held; }
+long long flotilla_memory(void) { return is_counted ? held : sqlite3_memory_used(); }

@@ -155,9 +155,8 @@ package final class Store {
     guard let own = origins.origin(of: identity.origin) else {
       throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
     }
-    self.own = own
+    (self.own, schemaVersion) = (own, -1)
     self.viewpoint = Viewpoint(own: own, office: officeRecord.office, judged: judged)
-    self.schemaVersion = -1
     try reporting { () throws(SQLiteError) in
       if let bytes = try meta.blob(.rights) { rights = Rights(bytes: bytes) }
       try reloadOffice()

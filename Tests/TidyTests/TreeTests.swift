@@ -6,7 +6,7 @@ import Testing
   /// What each target may import; a target exists because of this.
   static let imports: [String: Set<String>] = [
     "Replication": [],
-    "SQLite": ["CSQLite", "Glibc"],
+    "SQLite": ["CMemory", "CSQLite", "Glibc"],
     "Store": ["SQLite", "Replication", "Glibc"],
     "Network": ["CAvahi", "CLinux", "COpenSSL", "Glibc", "Dispatch"],
     "Flotilla": [

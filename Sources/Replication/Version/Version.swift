@@ -13,10 +13,7 @@ package struct Version: Sendable, Equatable {
     }
   }
 
-  /// What it consists of lies apart, so that a copy is of one word: a version is handed on and
-  /// looked at often, and seldom changed.
-  private final class Fields: @unchecked Sendable {
-    // Changed only by a version that is the only one to refer to it.
+  private struct Parts: Sendable {
     var dot: Dot
     var created: Dot
     var createdAt: Stamp
@@ -25,77 +22,71 @@ package struct Version: Sendable, Equatable {
     var isDeleted: Bool
     /// Nil if they say nothing.
     var box: ParticularsBox?
-
-    init(
-      dot: Dot, created: Dot, createdAt: Stamp, stamp: Stamp, hash: UInt64, isDeleted: Bool,
-      box: ParticularsBox?
-    ) {
-      (self.dot, self.created, self.createdAt) = (dot, created, createdAt)
-      (self.stamp, self.hash, self.isDeleted, self.box) = (stamp, hash, isDeleted, box)
-    }
   }
 
+  private final class Fields: Sendable {
+    let parts: Parts
+
+    init(_ parts: Parts) { self.parts = parts }
+  }
+
+  /// What it consists of lies apart, so that a copy is of one word: a version is handed on and
+  /// looked at often, and seldom changed.
   private var fields: Fields
+
+  private var parts: Parts {
+    get { fields.parts }
+    set { fields = Fields(newValue) }
+  }
 
   package init(
     dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool,
     particulars: Particulars = .none
   ) {
     fields = Fields(
-      dot: dot, created: created, createdAt: createdAt ?? stamp, stamp: stamp, hash: hash,
-      isDeleted: isDeleted, box: ParticularsBox.box(particulars))
-  }
-
-  /// The fields, to be changed.
-  private var own: Fields {
-    mutating get {
-      if !isKnownUniquelyReferenced(&fields) {
-        fields = Fields(
-          dot: fields.dot, created: fields.created, createdAt: fields.createdAt,
-          stamp: fields.stamp, hash: fields.hash, isDeleted: fields.isDeleted, box: fields.box)
-      }
-      return fields
-    }
+      Parts(
+        dot: dot, created: created, createdAt: createdAt ?? stamp, stamp: stamp, hash: hash,
+        isDeleted: isDeleted, box: ParticularsBox.box(particulars)))
   }
 
   /// Names this version.
   package var dot: Dot {
-    get { fields.dot }
-    set { own.dot = newValue }
+    get { fields.parts.dot }
+    set { parts.dot = newValue }
   }
 
   /// The edit that first made the row under this key; later ones inherit it.
   package var created: Dot {
-    get { fields.created }
-    set { own.created = newValue }
+    get { fields.parts.created }
+    set { parts.created = newValue }
   }
 
   /// When that was.
   package var createdAt: Stamp {
-    get { fields.createdAt }
-    set { own.createdAt = newValue }
+    get { fields.parts.createdAt }
+    set { parts.createdAt = newValue }
   }
 
   /// When the edit was made; a certificate keeps that of its edit.
   package var stamp: Stamp {
-    get { fields.stamp }
-    set { own.stamp = newValue }
+    get { fields.parts.stamp }
+    set { parts.stamp = newValue }
   }
 
   /// Hash of the content; 0 if deleted.
   package var hash: UInt64 {
-    get { fields.hash }
-    set { own.hash = newValue }
+    get { fields.parts.hash }
+    set { parts.hash = newValue }
   }
 
   package var isDeleted: Bool {
-    get { fields.isDeleted }
-    set { own.isDeleted = newValue }
+    get { fields.parts.isDeleted }
+    set { parts.isDeleted = newValue }
   }
 
   fileprivate var box: ParticularsBox? {
-    get { fields.box }
-    set { own.box = newValue }
+    get { fields.parts.box }
+    set { parts.box = newValue }
   }
 
   package static func == (left: Version, right: Version) -> Bool {

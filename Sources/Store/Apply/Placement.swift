@@ -77,6 +77,13 @@ extension Store {
     {
       return try place(placement, whole, statements, table, key)
     }
+    return try placeAltered(placement, statements, table, key)
+  }
+
+  /// The same of a row that the table may not show as it came.
+  private func placeAltered(
+    _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
+  ) throws -> Bool {
     let shape = placement.shape
     let parts = placement.parts(in: statements)
     let (known, nulls) = (parts.known, parts.nulls)
@@ -106,15 +113,7 @@ extension Store {
     }
     var replaced: [SQLite.Value]?
     let broken = try writing(table, key) { () throws(SQLiteError) in
-      replaced = try write(
-        placement, statements,
-        insert: { () throws(SQLiteError) in
-          _ = try connection.run(
-            statements.insert(known.map(\.column)), known.lazy.map(\.value))
-        },
-        update: { () throws(SQLiteError) in
-          try update(placement, known, statements, keeping: reading.kept)
-        })
+      replaced = try write(placement, known, statements, keeping: reading.kept)
     }
     guard broken == nil else { return false }
     if let replaced { try logReplaced(replaced, by: placement, statements, table, key) }
@@ -207,6 +206,20 @@ extension Store {
       others: known.lazy.filter { $0.column >= placement.shape.keyCount }
         .filter { ![$0.value, statements.defaults[$0.column]].contains(shown[$0.column]) }
         .map { ($0.column, shown[$0.column]) })
+  }
+
+  private func write(
+    _ placement: Placement, _ known: [(column: Int, value: Replication.Value)],
+    _ statements: RowStatements, keeping kept: Set<Int>
+  ) throws(SQLiteError) -> [SQLite.Value]? {
+    try write(
+      placement, statements,
+      insert: { () throws(SQLiteError) in
+        _ = try connection.run(statements.insert(known.map(\.column)), known.lazy.map(\.value))
+      },
+      update: { () throws(SQLiteError) in
+        try update(placement, known, statements, keeping: kept)
+      })
   }
 
   /// INSERT or UPDATE, never REPLACE: it would remove other rows and leave FTS5 indexes malformed.

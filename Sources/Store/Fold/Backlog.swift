@@ -54,8 +54,8 @@ struct Backlog {
   }
 
   /// Takes in what was written after all that waits, the newest entry first. A row counts by its
-  /// last touch. What fits into one commit goes in the order of writing. `first` is the oldest entry
-  /// of the journal. `most` touches are kept.
+  /// last touch. What fits into one commit goes in the order of writing. `first` is the oldest
+  /// entry of the journal. `most` touches are kept.
   mutating func add(
     _ touches: [Touch], of entries: ClosedRange<Int64>, after first: Int64, absent: Set<Int64>,
     atOnce limit: Int, most: Int
