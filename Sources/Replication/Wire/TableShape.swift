@@ -52,6 +52,9 @@ package struct TableShape: Sendable {
       affinities: key.affinities, generation: generation)
   }
 
+  /// Whether both are one in memory.
+  package func isCopy(of other: TableShape) -> Bool { fields === other.fields }
+
   /// The shape of its key.
   package var key: KeyShape { KeyShape(fields.key) }
 

@@ -114,8 +114,10 @@ final class RowStatements {
   /// How rows of that shape go into the table, if they are whole in it. One after another has the
   /// same shape.
   func whole(_ shape: TableShape) -> WholeRow? {
-    if let lastWhole, lastWhole.shape == shape { return lastWhole.row }
-    let row = WholeRow(shape, self)
+    if let lastWhole, lastWhole.shape.isCopy(of: shape) { return lastWhole.row }
+    // The next row has the shape where this one has it.
+    let isSame = lastWhole.map { $0.shape == shape } ?? false
+    let row = isSame ? lastWhole?.row : WholeRow(shape, self)
     lastWhole = (shape, row)
     return row
   }
