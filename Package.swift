@@ -120,7 +120,9 @@ let package = Package(
     .testTarget(
       name: "MirrorTests",
       // The table of merge rules is played by one site, whoever writes for one of its sides.
-      dependencies: ["Mirror", "Flotilla", "FlotillaCommand", "SQLite", "BadInputTests"],
+      dependencies: [
+        "Mirror", "Flotilla", "FlotillaCommand", "SQLite", "CMariaDB", "BadInputTests",
+      ],
       swiftSettings: tests),
     .target(name: "ClockShim", path: "Tests/ClockShim"),
     .testTarget(
