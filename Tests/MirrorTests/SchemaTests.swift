@@ -32,6 +32,69 @@ struct `A schema of the server that changes` {
     }
   }
 
+  @Test func `may get columns of its own, which keep what they have`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.server(
+        "ALTER TABLE t ADD COLUMN shelf INT DEFAULT 7; UPDATE t SET shelf = id")
+      try await office.site(
+        "UPDATE t SET w = 'site' WHERE id = 1; INSERT INTO t VALUES (3, 3, 'new')")
+      try await office.serverComesTo(
+        "1\tsite\t1\n2\ttwo\t2\n3\tnew\t7", "SELECT id, w, shelf FROM t ORDER BY id")
+      try await office.server("UPDATE t SET w = 'office', shelf = 20 WHERE id = 2")
+      try await office.siteComesTo("office", "SELECT w FROM t WHERE id = 2")
+      // One that wants a value of which the site knows nothing stops the table.
+      try await office.server("ALTER TABLE t ADD COLUMN door INT NOT NULL")
+      let reason = try await office.stops("t")
+      #expect(reason.contains("wants a value for door"), "\(reason)")
+      try await office.site("INSERT INTO t VALUES (4, 4, 'later')")
+      try await office.server("ALTER TABLE t MODIFY door INT NOT NULL DEFAULT 0")
+      try await office.serverComesTo("later\t0", "SELECT w, door FROM t WHERE id = 4")
+      #expect(try await office.server("SELECT shelf FROM t WHERE id = 2") == "20")
+    }
+  }
+
+  @Test func `may give a column another name and its own one again`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.server("ALTER TABLE t RENAME COLUMN w TO word")
+      let reason = try await office.stops("t")
+      #expect(reason.contains("has no column w"), "\(reason)")
+      // Both sides go on. Nobody knows then which of two rows is newer: the site's stands, and
+      // the server's is in the log.
+      try await office.site(
+        "UPDATE t SET w = 'site' WHERE id = 1; INSERT INTO t VALUES (3, 3, 'here')")
+      try await office.server(
+        "UPDATE t SET word = 'office' WHERE id = 2; INSERT INTO t VALUES (4, 4, 'there')")
+      try await office.server("ALTER TABLE t RENAME COLUMN word TO w")
+      let all = "SELECT id, w FROM t ORDER BY id"
+      try await office.serverComesTo("1\tsite\n2\ttwo\n3\there\n4\tthere", all)
+      try await office.siteComesTo("1\tsite\n2\ttwo\n3\there\n4\tthere", all)
+      try await office.isInSync()
+      let conflicts = try await office.flotilla("conflicts", "shop.db", "--json").text
+      #expect(conflicts.contains(#""w":"office""#), "\(conflicts)")
+    }
+  }
+
+  @Test func `follows a column that the site gets first, and one that it gives up`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.site("ALTER TABLE t ADD COLUMN note TEXT; UPDATE t SET note = 'n' || id")
+      let reason = try await office.stops("t")
+      #expect(reason.contains("has no column note"), "\(reason)")
+      try await office.server("ALTER TABLE t ADD COLUMN note LONGTEXT")
+      try await office.serverComesTo("n1\nn2", "SELECT note FROM t ORDER BY id")
+      try await office.server("UPDATE t SET note = 'office' WHERE id = 2")
+      try await office.siteComesTo("office", "SELECT note FROM t WHERE id = 2")
+      // What the site gives up the server keeps for itself.
+      try await office.site("ALTER TABLE t DROP COLUMN note; UPDATE t SET w = 'since' WHERE id = 1")
+      try await office.serverComesTo("since\tn1", "SELECT w, note FROM t WHERE id = 1")
+      try await office.server("UPDATE t SET w = 'too' WHERE id = 2")
+      try await office.siteComesTo("too", "SELECT w FROM t WHERE id = 2")
+      try await office.isInSync()
+    }
+  }
+
   @Test func `never has a row take the place of another one`() async throws {
     try await Office.with { office in
       _ = try await office.open(Self.schema, "--create")
@@ -113,5 +176,20 @@ struct `A schema of the server that changes` {
       #expect(try await office.server("SHOW TABLES", in: "a.b_c`d") == "t")
       #expect(try await office.server("SHOW TRIGGERS", in: "a.b_c`d") == "")
     }
+  }
+}
+
+extension Office {
+  /// Waits until a table is mirrored no more; gives the reason.
+  func stops(_ table: String) async throws -> String {
+    var reason = ""
+    let stops = try await eventually {
+      let stopped = try await status()["stopped"] as? [[String: Any]] ?? []
+      let one = stopped.first { $0["table"] as? String == table }
+      reason = one?["reason"] as? String ?? ""
+      return one != nil
+    }
+    #expect(stops)
+    return reason
   }
 }

@@ -45,6 +45,11 @@ extension MirrorEngine {
     defer { if !page.more, session.cursor == page.cursor { session.passed = session.turn - 1 } }
     guard page.cursor != session.cursor else { return }
     let keys = Self.keys(of: page, session)
+    if let rows = try reading({ () throws(SQLiteError) in try session.freshRows(keys) }),
+      try serving({ () throws(ServerError) in try session.send(rows, cursor: page.cursor) })
+    {
+      return
+    }
     var (start, hasSent) = (0, false)
     repeat {
       let (open, end) = try reading { () throws(SQLiteError) in
@@ -91,14 +96,19 @@ extension MirrorEngine {
       return places.count == link.key.count ? (link, places) : nil
     }
     return page.rows.compactMap { row in
-      guard tables.indices.contains(row.table), let (link, places) = tables[row.table] else {
-        return nil
+      guard tables.indices.contains(row.table), let (link, places) = tables[row.table],
+        places.allSatisfy({ $0 < row.key.count })
+      else { return nil }
+      // Most keys are as the feed tells them.
+      let isAsTold = places.indices.allSatisfy { place in
+        places[place] == place && link.affinity(ofKey: place).keeps(row.key[place])
       }
-      var key: [Value] = []
-      for (column, place) in zip(link.key, places) {
-        guard row.key.indices.contains(place) else { return nil }
-        key.append(
-          link.columns[column].form.affinity.stored(row.key[place]) ?? row.key[place])
+      if isAsTold, places.count == row.key.count {
+        return RowPlace(link: link, key: row.key, stamp: row.stamp)
+      }
+      let key = places.indices.map { place in
+        let value = row.key[places[place]]
+        return link.affinity(ofKey: place).stored(value) ?? value
       }
       return RowPlace(link: link, key: key, stamp: row.stamp)
     }

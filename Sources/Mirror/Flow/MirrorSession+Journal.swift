@@ -226,6 +226,11 @@ extension MirrorSession {
   /// Which of the rows programs of the server have changed, and that was not taken in. What this
   /// transaction had others' triggers note is its own.
   func changedThere(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) -> Set<RowKey> {
+    try changedThere(rows.map(\.key), link)
+  }
+
+  /// The same of rows by their keys.
+  func changedThere(_ rows: [[Value]], _ link: TableLink) throws(ServerError) -> Set<RowKey> {
     guard !rows.isEmpty else { return [] }
     let journal = capture.journal(link.number)
     let names = Capture.keyNames(link)
@@ -240,12 +245,12 @@ extension MirrorSession {
       keys = []
       let selection = names.map { "t.\($0)" }.joined(separator: ", ")
       try forEach(
-        of: rows.map(\.key), link, in: (journal, names), names.count, "DISTINCT " + selection,
+        of: rows, link, in: (journal, names), names.count, "DISTINCT " + selection,
         " AND \(isOthers)"
       ) { keys.append($0) }
     }
     guard !keys.isEmpty else { return [] }
-    let wanted = Set(rows.map(\.name))
+    let wanted = Set(rows.map { RowKey(link.number, $0) })
     let changed = keys.compactMap { key in
       (try? Self.decode(key: key, link)).map { RowKey(link.number, $0) }
     }

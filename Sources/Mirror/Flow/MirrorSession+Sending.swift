@@ -76,9 +76,6 @@ extension MirrorSession {
     let at = try ledger.hold(after: lastNumber)
     for (number, ids) in entries { try forget(ids, in: number) }
     for (row, reason) in holding { try hold(row, .inward, reason) }
-    if !rows.isEmpty {
-      try server.execute("SET \(capture.turn) = \(Int64.random(in: 1...Int64.max))")
-    }
     // Most pages are of one table.
     let first = rows.first?.link.number
     let groups: [Int: [MirroredRow]] =
@@ -87,18 +84,29 @@ extension MirrorSession {
       } else {
         Dictionary(grouping: rows, by: \.link.number)
       }
-    for number in groups.keys.sorted() {
-      guard let link = byNumber[number], let group = groups[number] else { continue }
-      // Where the server's own triggers change what is written, that is noted as others' changes.
-      let name = link.server.changesRows ? "NULL" : String(number)
-      try server.execute("SET \(capture.own) = \(name)")
-      try write(group, of: link)
+    try asMirror(groups.keys.sorted()) { link throws(ServerError) in
+      try write(groups[link.number] ?? [], of: link)
     }
-    if !rows.isEmpty { try server.execute("SET \(capture.own) = NULL, \(capture.turn) = NULL") }
     if isCorrection { aside.removeAll(where: \.isChanged) }
     try settleHere()
     try ledger.advance(cursor: next ?? cursor, life: life, number: number + 1)
     return MirrorState.Contact(number: number + 1, at: at)
+  }
+
+  /// Has the triggers on some tables take what is written for the mirror's.
+  func asMirror(
+    _ numbers: [Int], _ body: (TableLink) throws(ServerError) -> Void
+  ) throws(ServerError) {
+    guard !numbers.isEmpty else { return }
+    try server.execute("SET \(capture.turn) = \(Int64.random(in: 1...Int64.max))")
+    for number in numbers {
+      guard let link = byNumber[number] else { continue }
+      // Where the server's own triggers change what is written, that is noted as others' changes.
+      let name = link.server.changesRows ? "NULL" : String(number)
+      try server.execute("SET \(capture.own) = \(name)")
+      try body(link)
+    }
+    try server.execute("SET \(capture.own) = NULL, \(capture.turn) = NULL")
   }
 
   /// Before the server commits: what is not written stands in the file as owed, and what is

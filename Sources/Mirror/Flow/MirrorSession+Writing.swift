@@ -6,8 +6,8 @@ extension MirrorSession {
   typealias Written = (row: MirroredRow, values: [Value])
 
   /// So many rows are sent in one go, and so many bytes.
-  private static let mostRows = 4_000
-  private static let mostSentBytes = 4 << 20
+  static let mostRows = 4_000
+  static let mostSentBytes = 4 << 20
   /// So often a transaction waits for a lock; then all that is left of a part is owed.
   private static let mostWaits = 3
   /// So often it makes way for programs that are quicker.
@@ -71,27 +71,24 @@ extension MirrorSession {
   static let changed = "a program of the server has changed it, which comes in first"
   static let locked = "another transaction of the server has it locked"
 
-  /// So many rows are inserted without a look at least.
-  private static let fewFresh = 64
-
   /// Inserts rows without a look whether they stand there, where none did the last time: that look
   /// takes the server a third of its time. False, and nothing is done, if one does stand there, is
   /// locked, or was changed by a program.
   private func insert(
     _ rows: [MirroredRow], _ link: TableLink, _ undo: () throws(ServerError) -> Void
   ) throws(ServerError) -> Bool {
-    guard fresh.contains(link.number), held.entries.isEmpty, rows.count >= Self.fewFresh,
+    guard haste.tables.contains(link.number), held.entries.isEmpty, rows.count >= Haste.fewRows,
       rows.allSatisfy({ $0.row != nil })
     else { return false }
-    isHasty = true
-    defer { isHasty = false }
+    haste.isOn = true
+    defer { haste.isOn = false }
     do throws(ServerError) {
       try write(rows, [], link)
       if try changedThere(rows, link).isEmpty { return true }
     } catch {
       guard error.isTaken || error.isLock else { throw error }
     }
-    fresh.remove(link.number)
+    haste.tables.remove(link.number)
     try undo()
     return false
   }
@@ -102,7 +99,11 @@ extension MirrorSession {
   ) throws(ServerError) -> (free: [MirroredRow], standing: Set<RowKey>) {
     guard !rows.isEmpty else { return ([], []) }
     var standing = try existing(rows, link, "")
-    if standing.isEmpty { fresh.insert(link.number) } else { fresh.remove(link.number) }
+    if standing.isEmpty, rows.allSatisfy({ $0.row != nil }) {
+      haste.tables.insert(link.number)
+    } else {
+      haste.tables.remove(link.number)
+    }
     var free = rows
     if standing.isEmpty {
       // There is nothing to lock.
@@ -286,7 +287,7 @@ extension MirrorSession {
     return encoded
   }
 
-  private static func insert(_ link: TableLink) -> String {
+  static func insert(_ link: TableLink) -> String {
     let names = link.columns.map { serverName($0.serverName) }.joined(separator: ", ")
     let marks = link.columns.map { _ in "?" }.joined(separator: ", ")
     return "INSERT INTO \(link.server.sqlName)(\(names)) VALUES (\(marks))"
@@ -329,7 +330,7 @@ extension MirrorSession {
     do throws(ServerError) {
       try server.run(sql, each: rows.map(\.values))
     } catch {
-      guard !isHasty || !error.isTaken && !error.isLock else { throw error }
+      guard !haste.isOn || !error.isTaken && !error.isLock else { throw error }
       // What nobody has foreseen, such as a SIGNAL of a trigger, is the fault of a row, too.
       guard error.isLock || [.row, .other].contains(error.kind), error.code != 0 else {
         throw error

@@ -51,10 +51,7 @@ final class MirrorSession {
   /// Rows that want what another one has, in the table that it writes.
   var refused: [(row: MirroredRow, error: ServerError)] = []
   var odd = Odd()
-  /// Tables of which the server had none of the rows that it was asked for last.
-  var fresh: Set<Int> = []
-  /// Whether rows are inserted without a look whether they stand there.
-  var isHasty = false
+  var haste = Haste()
   /// How often it has waited for locks.
   var waits = 0
   /// What the server is to have, though the feed is read past it.
@@ -196,7 +193,7 @@ final class MirrorSession {
       } catch {
         guard error.kind == .again else { throw error }
         again += 1
-        fresh = []
+        haste.tables = []
         usleep(UInt32(20_000 << attempt))
       }
     }

@@ -39,16 +39,24 @@ final class SiteFile {
     link.columns.map { quoted($0.name) }.joined(separator: ", ")
   }
 
+  /// The statement that reads one row by its key.
+  func text(of link: TableLink) -> String {
+    if let known = texts[link.number] { return known }
+    let sql = "SELECT \(Self.columns(link)) FROM \(Self.table(link)) WHERE \(Self.condition(link))"
+    texts[link.number] = sql
+    return sql
+  }
+
+  /// The statement that reads the rows whose key, one integer, lies between two.
+  func scan(of link: TableLink) -> String {
+    let key = quoted(link.columns[link.key[0]].name)
+    return "SELECT \(Self.columns(link)) FROM \(Self.table(link)) "
+      + "WHERE \(key) BETWEEN ? AND ? ORDER BY \(key)"
+  }
+
   /// The row with a key, in the order of the link's columns.
   func row(_ link: TableLink, _ key: [Value]) throws(SQLiteError) -> [Value]? {
-    let sql: String
-    if let known = texts[link.number] {
-      sql = known
-    } else {
-      sql = "SELECT \(Self.columns(link)) FROM \(Self.table(link)) WHERE \(Self.condition(link))"
-      texts[link.number] = sql
-    }
-    return try connection.row(sql, key)
+    try connection.row(text(of: link), key)
   }
 
   /// The rows after a key, in the order of the key; the first ones if it is nil.

@@ -157,6 +157,11 @@ package final class ServerConnection {
     for row in rows { _ = try statement.run([row], asArray: false) }
   }
 
+  /// The same of rows that lie where the library reads them; where the server has arrays alone.
+  func run(_ sql: String, each block: ParameterBlock) throws(ServerError) {
+    _ = try statement(sql).run(block, asArray: true)
+  }
+
   /// Every row of a query that asks for so many columns.
   package func rows(
     of width: Int, _ sql: String, _ values: [Value] = []

@@ -82,24 +82,32 @@ final class ServerStatement {
 
   /// Executes it for the rows; gives how many rows it found.
   func run(_ rows: [[Value]], asArray: Bool) throws(ServerError) -> Int {
-    guard rows.allSatisfy({ $0.count == parameters }) else {
-      throw .own("the server wants other values than the statement has")
-    }
+    guard rows.allSatisfy({ $0.count == parameters }) else { throw Self.otherValues }
+    return try run(ParameterBlock(rows, columns: parameters), asArray: asArray)
+  }
+
+  /// The same for rows that lie where the library reads them.
+  func run(_ block: ParameterBlock, asArray: Bool) throws(ServerError) -> Int {
+    guard block.columns == parameters else { throw Self.otherValues }
     mysql_stmt_free_result(handle)
-    guard flotilla_mysql_set_array(handle, asArray ? UInt32(rows.count) : 0) == 0 else {
+    guard flotilla_mysql_set_array(handle, asArray ? UInt32(block.count) : 0) == 0 else {
       throw error
     }
-    let block = ParameterBlock(rows, count: parameters, asArray: asArray)
     if parameters > 0 {
-      guard mysql_stmt_bind_param(handle, block.binds) == 0 else { throw error }
+      guard mysql_stmt_bind_param(handle, block.bound(asArray: asArray)) == 0 else { throw error }
     }
-    guard mysql_stmt_execute(handle) == 0 else { throw error }
+    // The library reads the block until it has been sent.
+    let code = withExtendedLifetime(block) { mysql_stmt_execute(handle) }
+    guard code == 0 else { throw error }
     guard Self.columns(of: handle) == columns else {
       mysql_stmt_free_result(handle)
       throw ServerError.otherColumns
     }
     return columns.isEmpty ? Int(clamping: mysql_stmt_affected_rows(handle)) : 0
   }
+
+  private static let otherValues = ServerError.own(
+    "the server wants other values than the statement has")
 
   /// Texts up to this length are read in one go.
   private static let room = 512
@@ -190,71 +198,6 @@ final class ServerStatement {
     }
     guard code == 0 else { throw error }
     return long
-  }
-}
-
-/// The values for one execution, column by column, in memory that the C library reads.
-private final class ParameterBlock {
-  let binds: UnsafeMutablePointer<MYSQL_BIND>
-  private let numbers: UnsafeMutablePointer<Int64>
-  private let pointers: UnsafeMutablePointer<UnsafeMutableRawPointer?>
-  private let lengths: UnsafeMutablePointer<UInt>
-  private let indicators: UnsafeMutablePointer<CChar>
-  private let arena: UnsafeMutableRawPointer
-
-  init(_ rows: [[Value]], count columns: Int, asArray: Bool) {
-    let cells = max(1, rows.count * columns)
-    binds = .allocate(capacity: max(1, columns))
-    numbers = .allocate(capacity: cells)
-    pointers = .allocate(capacity: cells)
-    lengths = .allocate(capacity: cells)
-    indicators = .allocate(capacity: cells)
-    let size = rows.reduce(0) { $0 + $1.reduce(0) { $0 + $1.byteCount } }
-    arena = .allocate(byteCount: max(1, size), alignment: 1)
-    var used = 0
-    for column in 0..<columns {
-      var type = MYSQL_TYPE_NULL
-      let first = column * rows.count
-      for (number, row) in rows.enumerated() {
-        let cell = first + number
-        (lengths[cell], numbers[cell], pointers[cell]) = (0, 0, arena)
-        indicators[cell] = CChar(STMT_INDICATOR_NONE.rawValue)
-        switch row[column] {
-        case .null: indicators[cell] = CChar(STMT_INDICATOR_NULL.rawValue)
-        case .integer(let value): (numbers[cell], type) = (value, MYSQL_TYPE_LONGLONG)
-        case .real(let value):
-          (numbers[cell], type) = (Int64(bitPattern: value.bitPattern), MYSQL_TYPE_DOUBLE)
-        case .text(let bytes), .blob(let bytes):
-          if case .blob = row[column] { type = MYSQL_TYPE_BLOB } else { type = MYSQL_TYPE_STRING }
-          bytes.withUnsafeBytes {
-            if let base = $0.baseAddress {
-              (arena + used).copyMemory(from: base, byteCount: $0.count)
-            }
-          }
-          (pointers[cell], lengths[cell]) = (arena + used, UInt(bytes.count))
-          used += bytes.count
-        }
-      }
-      let isBytes = type == MYSQL_TYPE_BLOB || type == MYSQL_TYPE_STRING
-      // A column of NULLs alone has no kind; for an array any will do.
-      if asArray, type == MYSQL_TYPE_NULL { type = MYSQL_TYPE_LONGLONG }
-      let values: UnsafeMutableRawPointer? =
-        !isBytes
-        ? UnsafeMutableRawPointer(numbers + first)
-        : asArray ? UnsafeMutableRawPointer(pointers + first) : pointers[first]
-      flotilla_mysql_bind(
-        binds + column, Int32(type.rawValue), values, lengths + first,
-        asArray ? indicators + first : nil)
-    }
-  }
-
-  deinit {
-    binds.deallocate()
-    numbers.deallocate()
-    pointers.deallocate()
-    lengths.deallocate()
-    indicators.deallocate()
-    arena.deallocate()
   }
 }
 

@@ -39,6 +39,14 @@ enum Affinity: Sendable, Equatable {
     }
   }
 
+  /// Whether a column keeps such a value as it is, whatever it is.
+  func keeps(_ value: Value) -> Bool {
+    switch (self, value) {
+    case (.integer, .integer), (.numeric, .integer), (.text, .text), (.none, _): true
+    default: false
+    }
+  }
+
   /// "if the value is an integer that fits, it is converted": −0.0 becomes 0.
   private static func shortened(_ number: Double) -> Value {
     guard let integer = Int64(exactly: number), integer > .min, integer < .max else {

@@ -140,23 +140,47 @@ struct ColumnForm: Sendable, Equatable {
     _ value: Value, letters: Int?, bytes most: Int?, trims: Bool
   ) throws(Objection) -> Value {
     guard case .text(let bytes) = value else { throw Self.other(value, "a text") }
-    let isPlain = bytes.allSatisfy { $0 < 0x80 }
-    guard isPlain || String(validating: bytes, as: UTF8.self) != nil else {
-      throw Objection("the text is no UTF-8")
+    let objection = bytes.withUnsafeBytes {
+      Self.objection(to: $0, letters: letters, bytes: most, trims: trims)
     }
-    if let most, bytes.count > most {
-      throw Objection("it has \(bytes.count) bytes, and the server's column takes \(most)")
+    if let objection { throw objection }
+    return value
+  }
+
+  /// What stands against sending a text to a column like this.
+  static func objection(
+    to text: UnsafeRawBufferPointer, letters: Int?, bytes most: Int?, trims: Bool
+  ) -> Objection? {
+    guard isPlain(text) || String(validating: text, as: UTF8.self) != nil else {
+      return Objection("the text is no UTF-8")
     }
-    if let letters {
-      let count = bytes.count { $0 & 0xC0 != 0x80 }
+    if let most, text.count > most {
+      return Objection("it has \(text.count) bytes, and the server's column takes \(most)")
+    }
+    if let letters, text.count > letters {
+      let count = text.count { $0 & 0xC0 != 0x80 }
       guard count <= letters else {
-        throw Objection("it has \(count) letters, and the server's column takes \(letters)")
+        return Objection("it has \(count) letters, and the server's column takes \(letters)")
       }
     }
-    guard !trims || bytes.last != 32 else {
-      throw Objection("the server's CHAR would lose the spaces at its end")
+    guard !trims || text.last != 32 else {
+      return Objection("the server's CHAR would lose the spaces at its end")
     }
-    return value
+    return nil
+  }
+
+  /// Whether a text is ASCII alone: eight bytes are looked at in one go.
+  private static func isPlain(_ text: UnsafeRawBufferPointer) -> Bool {
+    var (place, bits): (Int, UInt64) = (0, 0)
+    while place + 8 <= text.count {
+      bits |= text.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+      place += 8
+    }
+    while place < text.count {
+      bits |= UInt64(text[place])
+      place += 1
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
   }
 
   private func decimal(

@@ -34,6 +34,8 @@ final class TableLink: Sendable, Equatable {
   /// The values of a row's key.
   func key(of row: [Value]) -> [Value] { key.map { row[$0] } }
 
+  func affinity(ofKey place: Int) -> Affinity { columns[key[place]].form.affinity }
+
   /// The columns of the server that make up the key.
   var serverKey: [String] { key.map { columns[$0].serverName } }
 

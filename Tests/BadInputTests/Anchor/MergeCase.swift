@@ -130,6 +130,8 @@ struct MergeCase: Decodable, Sendable {
     row.map { $0.map(\.printed).joined(separator: "|") } ?? ""
   }
 
+  static let rules = ["newest-wins", "server-wins", "server-wins-on-conflict", "client-wins"]
+
   private struct Table: Decodable {
     var cases: [MergeCase]
   }
