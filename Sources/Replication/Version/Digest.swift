@@ -1,3 +1,11 @@
+/// Which rows a digest counts of a table whose key has come in several shapes.
+package enum DigestScope: Sendable {
+  /// Those of the shape that leads: the same before a migration and after it.
+  case leading
+  /// Those of the shape that the table has here.
+  case here
+}
+
 /// 256 sums over every version that a replica holds and that is not a deleted one; equal content
 /// gives equal digests. Deleted versions do not count, for they are forgotten some day, and not at
 /// the same time everywhere.
