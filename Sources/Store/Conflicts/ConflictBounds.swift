@@ -16,7 +16,7 @@ package struct ConflictBounds: Sendable, Equatable {
 
   /// What entries about the rows of one other member may take, but for the last one.
   ///
-  /// That member has them in a log of its own. Rows of 1 MB that are refused shall not fill the disk.
+  /// That member has them in a log of its own. Rows of 1 MB that are refused shall fill no disk.
   static let bytesOfOne = 64 << 20
 
   /// An entry, as far as it matters for what is kept.
