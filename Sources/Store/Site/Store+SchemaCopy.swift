@@ -62,12 +62,15 @@ extension Store {
   private func firstNames() throws(StoreError) -> [SchemaObject] {
     let known = try reporting { () throws(SQLiteError) in try tables.renames.read() }
     return tables.tracked.compactMap { table in
-      guard let schema = table.schema, schema.columns.count < Limits.columns else { return nil }
-      let names = (known[folded(table.name)] ?? Renames.Columns()).names(of: schema)
-      let columns = zip(schema.columns.map(\.name), names.firsts)
+      // Where nobody says otherwise each column has its own name.
+      guard let schema = table.schema, schema.columns.count < Limits.columns,
+        let columns = known[folded(table.name)], !columns.isPlain
+      else { return nil }
+      let names = columns.names(of: schema)
+      let firsts = zip(schema.columns.map(\.name), names.firsts)
       return SchemaObject(
         .entry, of: Self.toldNames,
-        ([(table.name, schema.name)] + columns).map {
+        ([(table.name, schema.name)] + firsts).map {
           .init(column: $0, value: .text(Array($1.utf8)))
         })
     }
