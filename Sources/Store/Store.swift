@@ -173,7 +173,7 @@ package final class Store {
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
     _ = try? ensureWAL()
-    try inspectSchema(read: readVersion)
+    try beginWithSchema(read: readVersion)
   }
 
   /// What this replica holds now.
@@ -183,6 +183,7 @@ package final class Store {
       lost: lost.count, wanted: putBacks.mark)
     position.stability = stability
     position.repairs = repairs
+    if digests.here != digests.digest { position.digestHere = digests.here }
     position.keys = tables.changedKeys
     position.reaches = knownReaches
     return position

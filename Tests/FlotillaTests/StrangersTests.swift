@@ -32,6 +32,18 @@ import Testing
     #expect(!dialled.isClosed)
   }
 
+  /// Thousands that had to make room would else wake up for each turn, and take it.
+  @Test func `who has made room takes no turn`() throws {
+    var it = Strangers()
+    let ids = try (0..<1_000).map { _ in it.enter(try Stream(), isDialled: false) }
+    let now = Instant(uptime: 1_000, wall: 0)
+    let waiting = ids.filter { it.pause($0, at: now) != nil }
+    #expect(waiting == ids.suffix(Vestibule.placesOfOne))
+    for _ in 0..<64 - Vestibule.placesOfOne { #expect(it.pause(ids[999], at: now) == 0) }
+    #expect(it.pause(ids[999], at: now) == 50)
+    #expect(try it.pause(it.enter(Stream("192.0.2.2"), isDialled: false), at: now) == 0)
+  }
+
   @Test func `a place that is free is taken, and its stream is closed at the end alone`() throws {
     var it = Strangers()
     let copy = try Stream()

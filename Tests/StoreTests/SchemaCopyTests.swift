@@ -74,6 +74,49 @@ import Testing
     #expect(try fresh.content(names[1]) == [])
   }
 
+  /// The lie gives the name of the key to another column, which only who has none believes.
+  @Test(arguments: ["", "CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT)"])
+  func `who joins goes by the names of columns that its inviter has`(schema: String) throws {
+    let first = try KeysTests.site(
+      1, schema: HostileSettingsTests.schema, tables: ["patient"],
+      beginning: "INSERT INTO patient VALUES (1, 'Ann')")[0]
+    try HostileSettingsTests.tell("patient", "name", "id", to: first)
+    let second = try TestReplica(2, schema: schema)
+    #expect(
+      try Store.create(first.store.schemaObjects(), on: second.store.connection) == [])
+    try second.pull(from: first)
+    #expect(try second.content("patient") == first.content("patient"))
+    #expect(try second.content("patient").count == 1)
+    #expect(second.store.position.digest == first.store.position.digest)
+  }
+
+  @Test func `first names that are told count for columns of these names alone`() throws {
+    let first = try TestReplica(
+      1, schema: "CREATE TABLE note(id PRIMARY KEY, text)", tracking: ["note"])
+    try first.write("ALTER TABLE note RENAME COLUMN text TO body")
+    try first.foldAll()
+    let objects = try first.store.schemaObjects()
+    for (schema, names) in [
+      ("", ["id", "text"]), ("CREATE TABLE note(id PRIMARY KEY, text)", []),
+      ("CREATE TABLE note(id PRIMARY KEY, body, more)", []),
+    ] {
+      let second = try TestReplica(2, schema: schema)
+      #expect(try Store.create(objects, on: second.store.connection) == [])
+      #expect(try second.store.tables.renames.read("note").known.map(\.first) == names)
+    }
+    let lies = ["_flotilla_meta", ""].map { table in
+      SchemaObject(
+        .entry, of: "_flotilla_named",
+        [(table, "note"), ("id", "_flotilla_meta"), ("body", "")].map {
+          .init(column: $0, value: .text(Array($1.utf8)))
+        })
+    }
+    let third = try TestReplica(3)
+    let tables = objects.filter { $0.kind == .table }
+    #expect(try Store.create(tables + lies, on: third.store.connection) == [])
+    #expect(try third.value("SELECT count(*) FROM _flotilla_named") == .integer(0))
+  }
+
   @Test func `a file that had tables keeps its own books and numbers`() throws {
     let second = try TestReplica(2, schema: "CREATE TABLE mine(id PRIMARY KEY)")
     let objects = [

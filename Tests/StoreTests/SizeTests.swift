@@ -111,6 +111,88 @@ import Testing
     #expect(try a.store.conflictBounds().bytes != nil)
   }
 
+  /// Entries about rows of so many bytes that somebody has lost.
+  private func lose(_ count: Int, of origin: Int64, _ bytes: Int, at a: TestReplica) throws {
+    try a.application.execute(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+      INSERT INTO _flotilla_conflict(name, key, at, reason, origin, seq, loser)
+      SELECT 'note', x'00', \(a.clock), 'parked', \(origin), i, zeroblob(\(bytes)) FROM n
+      """)
+  }
+
+  private func kept(of origin: Int64, at a: TestReplica) throws -> Int64? {
+    try a.value("SELECT count(*) FROM _flotilla_conflict WHERE origin = \(origin)").integer
+  }
+
+  @Test func `of conflicts of one member is 64 MiB, and those of others stay`() throws {
+    let a = try replica()
+    try a.write("INSERT INTO _flotilla_author VALUES (77, 'x', NULL, 1), (78, 'x', NULL, 2)")
+    try lose(3, of: 99, 1_000, at: a)
+    try lose(40, of: 77, 1 << 20, at: a)
+    try lose(40, of: 78, 1 << 20, at: a)
+    let own = Int64(bitPattern: a.origin.rawValue)
+    try lose(70, of: own, 1 << 20, at: a)
+    try lose(1, of: 55, 80 << 20, at: a)
+    try a.store.trimConflicts(at: a.now)
+    let left = try [99, 77, 78, own, 55].map { try kept(of: $0, at: a) }
+    #expect(left == [3, 23, 40, 70, 1])
+    #expect(try a.store.conflictsGone() == 17)
+    // Nor do they go by the number of others.
+    try lose(10_000, of: 66, 10, at: a)
+    try a.store.trimConflicts(at: a.now)
+    #expect(try kept(of: 99, at: a) == 3)
+  }
+
+  @Test func `of conflicts of one member is looked at as they come`() throws {
+    let a = try replica()
+    let text = Replication.Value.text(Array(repeating: 65, count: 1 << 20))
+    let entry = Shelf.Entry(
+      why: .constraint, values: [("id", .integer(1)), ("text", text)], keyCount: 1)
+    for isChosen in [false, true] {
+      if isChosen { try a.store.setConflictBounds(count: 5_000, days: nil, at: a.now) }
+      try a.store.transaction {
+        for seq in 1...UInt64(120) {
+          let dot = Dot(Origin(rawValue: isChosen ? 78 : 77), seq)
+          let version = Version(
+            dot: dot, created: dot, stamp: .zero, hash: 1, isDeleted: false)
+          try a.store.conflicts.put(
+            "note", Key(bytes: [0]), at: a.clock, .parked, loser: ConflictSide(version, entry),
+            winner: nil)
+        }
+      }
+    }
+    let left = try kept(of: 77, at: a) ?? 0
+    #expect(60...96 ~= left)
+    #expect(try kept(of: 78, at: a) == 120)
+  }
+
+  @Test func `of conflicts the first of each member stay before the second of any`() {
+    func entry(_ id: Int64, _ payer: String?, isOpen: Bool = true) -> ConflictBounds.Entry {
+      ConflictBounds.Entry(id: id, isOpen: isOpen, bytes: 1, payer: payer)
+    }
+    let entries =
+      (10...19).reversed().map { entry($0, "x") }
+      + [entry(3, "y", isOpen: false), entry(2, "y"), entry(1, nil)]
+    let gone = ConflictBounds(count: 4, bytes: 0).excess(of: entries)
+    #expect(Set(entries.map(\.id)).subtracting(gone) == [19, 18, 2, 1])
+  }
+
+  @Test func `of rulings about one member's edits is 64 MiB of keys`() throws {
+    let a = try replica()
+    _ = try a.value(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 80)
+      INSERT INTO _flotilla_ruling(eorigin, eseq, origin, seq, stamp, kind, rule, tbl, key)
+      SELECT iif(i < 4, 7, 8), i, 9, i, i, 1, '', 1, zeroblob(iif(i < 4, 10, 1 << 20)) FROM n
+      """)
+    #expect(try !a.store.rulings.mayLack())
+    try a.store.trimRulings()
+    let counts = "SELECT group_concat(n, ' ') FROM (SELECT count(*) AS n FROM _flotilla_ruling "
+    #expect(try a.value(counts + "GROUP BY eorigin)").string == "3 64")
+    #expect(try a.store.rulings.mayLack())
+  }
+
   @Test func `of runs is the last thousand`() throws {
     let a = try replica()
     for run in 1...UInt64(RunLog.limit) + 20 { try a.store.beginRun(run) }

@@ -12,7 +12,10 @@ extension Node {
       return await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
     }
     let id = strangers.enter(channel, isDialled: dialled != nil)
-    if dialled == nil { await waitForTurn(of: channel) }
+    if dialled == nil, await !hasTurn(id) {
+      strangers.leave(id)
+      return channel.close()
+    }
     let result: Result<TLSChannel, NetworkError>
     do throws(NetworkError) {
       result = .success(try await secure(channel, dialled: dialled))
@@ -27,12 +30,14 @@ extension Node {
     }
   }
 
-  /// Who opens very many streams waits for their handshakes, and others do not.
-  private func waitForTurn(of channel: any ByteChannel) async {
+  /// Who opens very many streams waits for their handshakes, and others do not. False if the stream
+  /// had to make room meanwhile.
+  private func hasTurn(_ id: Mesh.ConnectionID) async -> Bool {
     while !isStopping {
-      let pause = strangers.pause(channel, at: .now)
-      guard pause > 0, (try? await Task.sleep(for: .milliseconds(pause))) != nil else { return }
+      guard let pause = strangers.pause(id, at: .now) else { return false }
+      guard pause > 0, (try? await Task.sleep(for: .milliseconds(pause))) != nil else { break }
     }
+    return true
   }
 
   /// A stream that somebody else has opened: looked after until it is a session or closed.

@@ -42,12 +42,13 @@ extension Node {
       sessions[session.id] == nil || questions[session.id]?.hasAnswered != false
     }
     guard let sums = questions[session.id]?.sums else { return silence(of: session) }
-    let buckets = audit.digest.differing(from: sums.digest)
+    let scope = await session.machine.scope
+    let buckets = audit.digest(scope).differing(from: sums.digest)
     guard !buckets.isEmpty else {
       return audit.shown == sums.shown ? .equal(sums) : .shownOtherwise(sums, apart: audit.apart)
     }
     do {
-      let walk = try await store.openWalk(buckets, strays: audit.strays, told)
+      let walk = try await store.openWalk(buckets, scope, strays: audit.strays, told)
       questions[session.id]?.walk = walk
       let (here, there) = (audit.frontier, sums.frontier)
       try await store.run { (store) throws(StoreError) in

@@ -33,9 +33,11 @@ struct Strangers: Sendable {
     return id
   }
 
-  /// For how many ms a stream that somebody has opened has to wait before its handshake.
-  mutating func pause(_ stream: any ByteChannel, at now: Instant) -> Int64 {
-    places.pause(from: stream.remote.host, at: now)
+  /// For how many ms a stream that somebody has opened has to wait before its handshake; nil if it
+  /// had to make room, for then it takes nobody's turn.
+  mutating func pause(_ id: Mesh.ConnectionID, at now: Instant) -> Int64? {
+    guard places.holds(id), let stream = streams[id] else { return nil }
+    return places.pause(from: stream.remote.host, at: now)
   }
 
   /// A stream needs no place any more; it is still closed when the node stops.

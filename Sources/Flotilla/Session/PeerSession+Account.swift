@@ -30,7 +30,7 @@ extension PeerSession {
       guard let strays = accounting.strays else {
         return await feed(.accounted(.nothing(.failed)))
       }
-      accounting.walk = try await store.openWalk(buckets, strays: strays, told)
+      accounting.walk = try await store.openWalk(buckets, machine.scope, strays: strays, told)
       await readAccount()
     } catch {
       await couldNotAccount(error)
@@ -64,7 +64,7 @@ extension PeerSession {
     return Account.Sums(
       frontier: result.frontier, rows: UInt64(result.rows), uncaptured: UInt64(result.uncaptured),
       apart: UInt64(result.apart), shown: result.shown,
-      digest: result.digest)
+      digest: result.digest(machine.scope))
   }
 
   /// The peer hears that there is no answer; the file is looked after elsewhere.

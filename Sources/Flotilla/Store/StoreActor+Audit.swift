@@ -51,10 +51,10 @@ extension StoreActor {
 
   /// Opens a walk through the rows of some buckets; the caller closes it.
   func openWalk(
-    _ buckets: [Int], strays: [AccountRow], _ told: Told
+    _ buckets: [Int], _ scope: DigestScope, strays: [AccountRow], _ told: Told
   ) async throws(StoreError) -> Int64 {
     let (id, fold) = try await opening(told) { (store) throws(StoreError) in
-      try store.openWalk(buckets, strays: strays, at: self.clock.now)
+      try store.openWalk(buckets, scope, strays: strays, at: self.clock.now)
     }
     await told(fold, try run { (store) throws(StoreError) in store.position })
     return id

@@ -50,10 +50,15 @@ package struct Vestibule: Sendable {
   package mutating func pause(from host: String, at now: Instant) -> Int64 {
     if allowances[host] == nil, allowances.count >= Self.mostKnown { allowances = [:] }
     var allowance = allowances[host] ?? Self.handshakes
-    defer { allowances[host] = allowance }
     guard allowance.take(at: now) else { return allowance.rest }
-    return all.take(at: now) ? 0 : all.rest
+    guard all.take(at: now) else { return all.rest }
+    // Who waits for others has taken nothing of its own.
+    allowances[host] = allowance
+    return 0
   }
+
+  /// Whether a stranger has had to make room for nobody yet.
+  package func holds(_ id: UInt64) -> Bool { strangers.contains { $0.id == id } }
 
   /// It has shown who it is, or is gone.
   package mutating func leave(_ id: UInt64) { strangers.removeAll { $0.id == id } }

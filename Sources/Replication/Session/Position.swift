@@ -2,6 +2,8 @@
 package struct Position: Sendable, Equatable {
   package var frontier: Frontier
   package var digest: Digest
+  /// The digest of what tables have here, if another shape of a key leads.
+  package var digestHere: Digest?
   /// The origin under which this replica writes at present.
   package var own: Origin
   /// Counts up with each change, so that news that arrive out of order are told apart.
@@ -29,6 +31,10 @@ package struct Position: Sendable, Equatable {
     self.age = age
     self.lost = lost
     self.wanted = wanted
+  }
+
+  package func digest(_ scope: DigestScope) -> Digest {
+    scope == .here ? digestHere ?? digest : digest
   }
 }
 

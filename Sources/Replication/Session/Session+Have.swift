@@ -37,7 +37,7 @@ extension Session {
     let reach = reachOfPeer.flatMap { isFirst || news[$0.origin] > 0 ? $0 : nil }
     let have = Have(
       frontier: news, frontierHash: position.frontier.hash,
-      rootDigest: sharesDigests ? position.digest.root : 0, resume: resume, asks: asks,
+      rootDigest: sharesDigests ? digest.root : 0, resume: resume, asks: asks,
       testimony: reach)
     send(.have(have), &directives, now)
     guard isFirst, let reach else { return }
@@ -95,7 +95,7 @@ extension Session {
   /// Equal frontiers with different digests: something was lost that no frontier shows.
   mutating func considerRepair(_ directives: inout [Directive], _ now: Instant) {
     guard sharesDigests, let (hash, root) = outgoing.peerDigest, hash == position.frontier.hash,
-      root != position.digest.root
+      root != digest.root
     else { return }
     compare(with: root, &directives, now)
   }
@@ -107,7 +107,7 @@ extension Session {
     // To show ours is to be sent rows, which the node may not be able to take yet.
     guard outgoing.hasTold else { return }
     // Digests are sums: what no repair can mend is the same difference at every frontier.
-    let difference = position.digest.root &- root
+    let difference = digest.root &- root
     let isFutile = timers.difference == difference
     let pause = isFutile ? timers.comparePause : Timers.repairPause
     if let last = timers.lastRepair, now.uptime - last < pause {
@@ -120,13 +120,13 @@ extension Session {
     timers.lastRepair = now.uptime
     timers.repairDue = now.uptime + timers.comparePause
     let hash = position.frontier.hash
-    send(.buckets(Buckets(frontierHash: hash, digest: position.digest)), &directives, now)
+    send(.buckets(Buckets(frontierHash: hash, digest: digest)), &directives, now)
   }
 
   /// Sends every version of the buckets that differ; the peer, who gets ours, does the same.
   mutating func hear(_ buckets: Buckets, _ directives: inout [Directive], _ now: Instant) {
     guard sharesDigests, buckets.frontierHash == position.frontier.hash else { return }
-    let differing = position.digest.differing(from: buckets.digest)
+    let differing = digest.differing(from: buckets.digest)
     guard !differing.isEmpty, mayGiveRows, outgoing.repairRest.isOver(at: now) else { return }
     compare(with: buckets.digest.root, &directives, now)
     guard configuration.ownRights.isWhole else { return }

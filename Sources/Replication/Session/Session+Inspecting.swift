@@ -118,7 +118,7 @@ extension Session {
     _ buckets: [Int], _ directives: inout [Directive], _ now: Instant
   ) {
     guard sharesDigests else { return }
-    let shown = Buckets(frontierHash: position.frontier.hash, digest: position.digest)
+    let shown = Buckets(frontierHash: position.frontier.hash, digest: digest)
     send(.buckets(shown), &directives, now)
     guard configuration.ownRights.isWhole else { return }
     outgoing.repair = buckets

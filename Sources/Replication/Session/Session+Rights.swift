@@ -9,6 +9,14 @@ extension Session {
     configuration.peerRights.readsAll && configuration.ownRights.readsAll
   }
 
+  /// Which digest both compare: that of what is here if their tables have the same keys.
+  package var scope: DigestScope {
+    keysTold != nil && keysTold == peer?.keysHere ? .here : .leading
+  }
+
+  /// This node's digest, as it is shown to the peer.
+  var digest: Digest { position.digest(scope) }
+
   /// What a peer may send that has said this Hello, if that is not everything.
   func licence(of peer: Hello) -> LeafLicence? {
     guard !configuration.peerRights.isWhole else { return nil }

@@ -78,6 +78,8 @@ package struct Session: Sendable {
   var leftOut = LeftOut()
   var checks = Session.checks
   var pace = StabilityPace()
+  /// What this node has told of all keys under which its tables are here.
+  var keysTold: UInt64?
   /// What the peer has cost for nothing.
   package internal(set) var toll = Toll()
 
@@ -98,6 +100,7 @@ package struct Session: Sendable {
       hello.clock = now.wall
       hello.standing = position.stability.standing
       hello.keys = Array(position.keys.prefix(Limits.tableKeys))
+      keysTold = hello.keysHere
       send(.hello(hello), &directives, now)
     case .heard: timers.heard(now.uptime)
     case .owes(let toll): self.toll = self.toll.joined(toll)

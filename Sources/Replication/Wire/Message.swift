@@ -93,6 +93,9 @@ package struct Hello: Sendable, Equatable {
     self.life = life
     self.view = view ?? ClockView(wall: clock)
   }
+
+  /// What the sender tells of the keys of all its tables, if another shape leads somewhere.
+  var keysHere: UInt64? { keys.first { $0.table == 0 }?.key }
 }
 
 /// What the sender holds: its whole frontier the first time, later the entries that changed.

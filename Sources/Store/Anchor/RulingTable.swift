@@ -195,24 +195,42 @@ struct RulingTable {
   }
 
   /// Whether there may have been more, here or where these have come from.
-  func mayLack() throws(SQLiteError) -> Bool { try count() >= Int64(limit) }
+  func mayLack() throws(SQLiteError) -> Bool {
+    if try count() >= Int64(limit) { return true }
+    return try Meta(connection: connection).integer(.rulingsGone) != nil
+  }
 
   private func count() throws(SQLiteError) -> Int64 {
     try connection.scalar("SELECT count(*) FROM _flotilla_ruling WHERE kind < 128").integer ?? 0
   }
 
+  /// What the keys may take of rows that edits of one member were rejected for.
+  static let bytesOfOne: Int64 = 64 << 20
+
   /// Lets go of the oldest beyond the limit, but for those about the office, which have their own,
   /// and those whose word an edit of this replica still waits for.
+  ///
+  /// The keys that one member's edits have may take so much, but for the last.
   func trim() throws(SQLiteError) {
     try trimWords()
-    let count = try self.count()
-    guard count > Int64(limit) else { return }
-    try connection.run(
+    let size = try connection.scalar("SELECT sum(length(key)) FROM _flotilla_ruling").integer ?? 0
+    let isLong = size > Self.bytesOfOne
+    let isOver = try count() > Int64(limit)
+    guard isLong || isOver else { return }
+    let gone = try connection.run(
       """
       DELETE FROM _flotilla_ruling WHERE (eorigin, eseq, origin, seq) IN (
-        SELECT eorigin, eseq, origin, seq FROM _flotilla_ruling WHERE kind < 128
-          AND eseq NOT IN (SELECT seq FROM _flotilla_verdict WHERE verdict IS NULL)
-        ORDER BY stamp LIMIT ?)
-      """, [.integer(count - Int64(limit))])
+        SELECT eorigin, eseq, origin, seq FROM (
+          SELECT *, row_number() OVER (ORDER BY stamp DESC) AS place FROM (
+            SELECT r.eorigin, r.eseq, r.origin, r.seq, r.stamp, r.kind,
+              row_number() OVER newest AS nth, sum(length(r.key)) OVER newest AS bytes
+            FROM _flotilla_ruling AS r LEFT JOIN _flotilla_origin AS o ON o.id = r.eorigin
+            LEFT JOIN _flotilla_author AS a ON a.origin = o.origin WHERE r.kind < 128
+            WINDOW newest AS (PARTITION BY ifnull(a.node, r.eorigin) ORDER BY r.stamp DESC
+              ROWS UNBOUNDED PRECEDING)))
+        WHERE (place > ?1 OR nth > 1 AND bytes > ?2)
+          AND eseq NOT IN (SELECT seq FROM _flotilla_verdict WHERE verdict IS NULL))
+      """, [.integer(Int64(limit)), .integer(Self.bytesOfOne)])
+    if isLong, gone > 0 { try Meta(connection: connection).set(.rulingsGone, .integer(1)) }
   }
 }

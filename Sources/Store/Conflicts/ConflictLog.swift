@@ -28,6 +28,14 @@ package struct Conflict: Sendable {
 /// The conflicts of this node: losers whole, each once.
 struct ConflictLog {
   let connection: Connection
+  /// What was noted since the shares of others were looked at.
+  private let since = Since()
+
+  private final class Since {
+    var bytes = 0
+  }
+
+  init(connection: Connection) { self.connection = connection }
 
   /// Notes a conflict; one that is known by its losing edit is not noted again.
   ///
@@ -38,6 +46,7 @@ struct ConflictLog {
     loser: ConflictSide?, winner: ConflictSide?
   ) throws(SQLiteError) {
     guard !isSameName(table, Renames.settings) else { return }
+    let (lost, stands) = (loser?.bytes, winner?.bytes)
     try connection.run(
       """
       INSERT OR IGNORE INTO _flotilla_conflict(
@@ -48,8 +57,9 @@ struct ConflictLog {
         .string(table), .blob(key.bytes), .integer(moment), .string(reason.name), .string(rule),
         loser?.first.map { .integer(Int64(bitPattern: $0.origin.rawValue)) } ?? .null,
         loser?.first.map { .integer(Int64($0.seq)) } ?? .null,
-        loser.map { .blob($0.bytes) } ?? .null, winner.map { .blob($0.bytes) } ?? .null,
+        lost.map { .blob($0) } ?? .null, stands.map { .blob($0) } ?? .null,
       ])
+    try trimShares(after: (lost?.count ?? 0) + (stands?.count ?? 0))
   }
 
   /// Takes out what turns out to be no conflict, now that columns of a table are known to be one.
@@ -88,20 +98,63 @@ struct ConflictLog {
       """
       DELETE FROM _flotilla_rekeyed WHERE id NOT IN (SELECT id FROM _flotilla_conflict)
       """)
-    return try aged
-      + connection.run(
-        """
-        DELETE FROM _flotilla_conflict WHERE id IN (
-          SELECT id FROM (
-            SELECT id, row_number() OVER newest AS place, sum(\(Self.size)) OVER newest AS bytes
-            FROM _flotilla_conflict
-            WINDOW newest AS (ORDER BY state <> 'open', id DESC ROWS UNBOUNDED PRECEDING))
-          WHERE place > ?1 OR (place > ?2 AND bytes > ?3))
-        """,
-        [
-          .integer(Int64(bounds.count)), .integer(Int64(ConflictBounds.least)),
-          .integer(bounds.bytes.map(Int64.init) ?? .max),
-        ])
+    return try aged + remove(bounds.excess(of: entries()))
+  }
+
+  /// Lets go of what others have lost beyond their share, once enough has come since that was
+  /// looked at; where somebody chose a count that holds.
+  private func trimShares(after bytes: Int) throws(SQLiteError) {
+    since.bytes += bytes
+    guard since.bytes > ConflictBounds.bytesOfOne / 2 else { return }
+    since.bytes = 0
+    let meta = Meta(connection: connection)
+    guard try meta.integer(.conflictCount) == nil else { return }
+    let bounds = ConflictBounds(count: .max, bytes: .max)
+    let gone = try remove(bounds.excess(of: entries()))
+    guard gone > 0 else { return }
+    try meta.set(.conflictsGone, .integer((try meta.integer(.conflictsGone) ?? 0) + Int64(gone)))
+  }
+
+  private func remove(_ ids: [Int64]) throws(SQLiteError) -> Int {
+    for id in ids {
+      try connection.run("DELETE FROM _flotilla_conflict WHERE id = ?", [.integer(id)])
+    }
+    return ids.count
+  }
+
+  /// All entries from the newest on. The larger side of each is paid for.
+  private func entries() throws(SQLiteError) -> [ConflictBounds.Entry] {
+    guard try Layout.hasTable("_flotilla_author", on: connection) else { return [] }
+    let own = try Meta(connection: connection).text(.node)
+    var nodes: [Int64: String] = [:]
+    for row in try connection.rows("SELECT origin, node FROM _flotilla_author") {
+      if let origin = row[0].integer { nodes[origin] = row[1].string }
+    }
+    return try connection.with(
+      """
+      SELECT id, state = 'open', \(Self.size), CASE WHEN length(winner) > ifnull(length(loser), 0)
+        THEN substr(winner, 1, 9) ELSE origin END
+      FROM _flotilla_conflict ORDER BY id DESC
+      """, []
+    ) { (statement) throws(SQLiteError) in
+      var entries: [ConflictBounds.Entry] = []
+      while try statement.step() {
+        var author: Int64?
+        switch statement.value(3) {
+        case .integer(let origin): author = origin
+        case .blob(let side) where side.count == 9:
+          author = Int64(bitPattern: side.dropFirst().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        default: break
+        }
+        // An origin whose owner nobody knows pays for itself.
+        let node = author.map { $0 == 0 ? own : nodes[$0] ?? "\($0)" } ?? own
+        entries.append(
+          ConflictBounds.Entry(
+            id: statement.integer(0), isOpen: statement.integer(1) != 0,
+            bytes: Int(statement.integer(2)), payer: node == own ? nil : node))
+      }
+      return entries
+    }
   }
 
   /// What all take, about: values, and what SQLite needs for a row and its places in the indexes.

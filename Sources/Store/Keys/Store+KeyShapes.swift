@@ -3,22 +3,35 @@ import SQLite
 
 /// What a table's versions have to do with the shape of its key.
 extension Store {
-  /// Counts a row, and in the digest unless another shape of its table's key leads.
+  /// Counts a row, and in the digests to which the shape of its key belongs.
   func count(_ table: ReplicaTable, _ key: Key, old: Version?, new: Version?) {
     versionFigures.replace(table: table.id, old: old, new: new)
-    guard table.isLeading else { return }
-    digests.replace(table: table.seed, key: key, old: old, new: new)
+    digests.replace(table: table, key: key, old: old, new: new)
   }
 
   /// Among which rows those of this shape belong.
   func rows(of shape: TableShape, isNameless: Bool) throws -> ReplicaTable {
     let (table, lead) = try tables.rows(of: shape, isNameless: isNameless)
-    try lead.map { try weigh($0) }
+    try lead.map { try weigh($0, .leading) }
     return table
   }
 
-  /// Another shape of a key leads: its versions count in the digest, those of the other one do not.
-  private func weigh(_ lead: Tables.Lead) throws(SQLiteError) {
+  /// Looks at the schema for the first time, and sums the digest of what is here where a version
+  /// before has not kept it.
+  func beginWithSchema(read: Int64?) throws(StoreError) {
+    if !digests.isHereKnown, tables.leadsElsewhere {
+      try transaction {
+        digests.level()
+        for table in tables.byID.values where table.isHeld && table.isLeading {
+          try weigh(Tables.Lead(before: table.id, after: tables.table(table.name)?.id), .here)
+        }
+      }
+    }
+    try inspectSchema(read: read)
+  }
+
+  /// Another shape of a key counts in a digest: its versions do, those of the other one do not.
+  private func weigh(_ lead: Tables.Lead, _ scope: DigestScope) throws(SQLiteError) {
     guard lead.before != lead.after else { return }
     for (id, isAdded) in [(lead.before, false), (lead.after, true)] {
       guard let table = id.flatMap({ tables.byID[$0] }) else { continue }
@@ -30,8 +43,7 @@ extension Store {
           guard let version = versions.version(from: statement, at: 0) else { continue }
           let key = Key(bytes: statement.bytes(VersionTable.columnCount))
           digests.replace(
-            table: table.seed, key: key, old: isAdded ? nil : version,
-            new: isAdded ? version : nil)
+            scope, table.seed, key, old: isAdded ? nil : version, new: isAdded ? version : nil)
         }
       }
     }
@@ -54,7 +66,8 @@ extension Store {
     try Capture.remove(id: table.id, on: connection)
     parking.obstacles[table.id] = nil
     let (id, lead) = try tables.changeKey(of: table, to: key)
-    try weigh(lead)
+    try weigh(lead, .leading)
+    try weigh(Tables.Lead(before: table.id, after: id), .here)
     try rekey(id)
     return tables.byID[id] ?? table
   }

@@ -70,7 +70,9 @@ extension Layout {
       }
     }
     let digests = try DigestTable(connection)
-    try digests.correct(by: zip(sum.buckets, digests.digest.buckets).map { $0 &- $1 })
+    digests.level()
+    let missing = zip(sum.buckets, digests.digest.buckets).map { $0 &- $1 }
+    try digests.correct(by: missing, here: missing)
     try digests.save()
   }
 }

@@ -24,6 +24,8 @@ struct Meta {
     case conflictCount
     case conflictDays
     case conflictsGone
+    /// Set once rulings were let go because the keys of their rows were long.
+    case rulingsGone
     /// Tables that may be read again and are not compared yet, by their local numbers.
     case regained
     /// Up to which own seq others hold what was replaced here by edits that were taken back.

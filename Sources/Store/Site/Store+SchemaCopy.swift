@@ -7,7 +7,7 @@ extension Store {
   /// migrations have made it; without what no peer would take.
   package func schemaObjects() throws(StoreError) -> [SchemaObject] {
     var bytes = 0
-    let all = try definedObjects() + tableNames() + bookEntries() + headNumbers()
+    let all = try definedObjects() + tableNames() + firstNames() + bookEntries() + headNumbers()
     let objects = all.filter { object in
       guard object.name.utf8.count <= Limits.name, object.sql.utf8.count <= Limits.schemaText
       else { return false }
@@ -54,6 +54,52 @@ extension Store {
           .entry, of: Renames.settings,
           zip(["name", "first"], row).map { .init(column: $0, value: Replication.Value($1)) })
       }
+    }
+  }
+
+  /// How the columns of the site's tables were called first, of a table each: its names on the site
+  /// and here, then the same of each column, the name here first.
+  private func firstNames() throws(StoreError) -> [SchemaObject] {
+    let known = try reporting { () throws(SQLiteError) in try tables.renames.read() }
+    return tables.tracked.compactMap { table in
+      // Where nobody says otherwise each column has its own name.
+      guard let schema = table.schema, schema.columns.count < Limits.columns,
+        let columns = known[folded(table.name)], !columns.isPlain
+      else { return nil }
+      let names = columns.names(of: schema)
+      let firsts = zip(schema.columns.map(\.name), names.firsts)
+      return SchemaObject(
+        .entry, of: Self.toldNames,
+        ([(table.name, schema.name)] + firsts).map {
+          .init(column: $0, value: .text(Array($1.utf8)))
+        })
+    }
+  }
+
+  /// What such an entry is called.
+  private static let toldNames = "_flotilla_named"
+
+  /// Notes how columns were called first, as who shows the schema tells, of tables of which nothing
+  /// is known. Settings of the site that say otherwise may be anybody's.
+  static func takeNames(
+    _ objects: [SchemaObject], on connection: Connection
+  ) throws(SQLiteError) {
+    let renames = Renames(connection: connection)
+    for object in objects where object.kind == .entry && object.name == toldNames {
+      let fields = object.fields.map { ($0.column, $0.value.sqlite.string ?? "") }
+      guard let (table, name) = fields.first, !TableSchema.isReserved(table),
+        !TableSchema.isReserved(name), table != TableNames.owner,
+        let schema = (try? TableSchema.read(name, on: connection)) ?? nil,
+        try renames.read(table).known.isEmpty
+      else { continue }
+      let columns = schema.columns.map(\.name)
+      let told = fields.dropFirst().map {
+        ColumnNames.Known(name: $0, declaration: "", first: $1)
+      }
+      // A file of its own may have them under other names.
+      guard Set(told.map { folded($0.name) }) == Set(columns.map(folded)) else { continue }
+      try renames.save(
+        schema.known(ColumnNames(of: columns, known: told, settings: [])), of: table)
     }
   }
 
@@ -183,6 +229,7 @@ extension Store {
       }
     }
     if present.isEmpty { try takeOver(objects, made: made, on: connection) }
+    try takeNames(objects, on: connection)
     return remarks
   }
 }

@@ -35,6 +35,9 @@ final class ReplicaTable {
   /// True if its versions count in the digest: of several shapes of key the last one's do.
   private(set) var isLeading: Bool
 
+  /// Whether its versions count in a digest.
+  func counts(in scope: DigestScope) -> Bool { scope == .here ? !isHeld : isLeading }
+
   /// Over the names of the table and its columns in this file; 0 while it is not here.
   lazy var look: UInt64 =
     schema.map { schema in

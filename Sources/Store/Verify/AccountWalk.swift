@@ -12,13 +12,22 @@ final class AccountWalk {
   /// Rows without a version, which are in no order of the version table.
   var strays: ArraySlice<AccountRow>
 
-  init(snapshot: Int64, buckets: Set<Int>, tables: [ReplicaTable], strays: [AccountRow]) {
+  init(
+    snapshot: Int64, buckets: Set<Int>, _ scope: DigestScope, tables: [ReplicaTable],
+    strays: [AccountRow]
+  ) {
     self.snapshot = snapshot
     self.buckets = buckets
     // Of several shapes of a table's key one is compared, the same on both sides.
-    self.tables = tables.filter(\.isLeading).map { (Array($0.name.foldedForNames.utf8), $0) }
-      .sorted { $0.0.lexicographicallyPrecedes($1.0) }
-    self.strays = strays.filter { buckets.contains($0.bucket) }[...]
+    self.tables = tables.filter { $0.counts(in: scope) }.map {
+      (Array($0.name.foldedForNames.utf8), $0)
+    }
+    .sorted { $0.0.lexicographicallyPrecedes($1.0) }
+    // They stand in tables: where another shape is compared they are of no concern.
+    let others = Set(
+      tables.filter { !$0.isHeld && !$0.counts(in: scope) }.map { folded($0.name) })
+    self.strays =
+      strays.filter { buckets.contains($0.bucket) && !others.contains(folded($0.table)) }[...]
   }
 
   /// Rows that were read and not given yet.

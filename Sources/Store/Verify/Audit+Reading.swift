@@ -35,7 +35,7 @@ extension Audit {
   }
 
   private func conclude(_ snapshot: Export) throws(SQLiteError) {
-    result.digest = standing
+    (result.digest, result.digestHere) = (standing.leading, standing.here)
     let wrong = versions.differing(from: held)
     result.wrongSums = Set(wrong + versions.differing(from: stored)).count
     result.parked = Int(
@@ -54,10 +54,8 @@ extension Audit {
     for item in items {
       guard let table = snapshot.tables[item.table] else { continue }
       let (version, key) = (item.version, item.key)
-      if table.isLeading {
-        self.versions.replace(table: table.seed, key: key, old: nil, new: version)
-        standing.replace(table: table.seed, key: key, old: nil, new: version)
-      }
+      self.versions.replace(table, key, old: nil, new: version)
+      standing.replace(table, key, old: nil, new: version)
       guard !version.isDeleted, let statements = table.statements, isAudited(table, rights) else {
         continue
       }
@@ -75,9 +73,7 @@ extension Audit {
     if snapshot.isWaiting(table, key) { return note(.waiting, table, key) }
     let shelved = try snapshot.shelved(table, key)
     guard shelved?.why.isWhole != true else { return }
-    if table.isLeading {
-      standing.replace(table: table.seed, key: key, old: version, new: nil)
-    }
+    standing.replace(table, key, old: version, new: nil)
     note(.removed, table, key)
   }
 
@@ -135,18 +131,14 @@ extension Audit {
     if var version, !version.isDeleted {
       let old = version
       version.hash = hash
-      if table.isLeading {
-        standing.replace(table: table.seed, key: key, old: old, new: version)
-      }
+      standing.replace(table, key, old: old, new: version)
       return note(.changed, table, key)
     }
     let nobody = Dot(Origin(rawValue: 0), 0)
     let stray = Version(dot: nobody, created: nobody, stamp: .zero, hash: hash, isDeleted: false)
-    if table.isLeading {
-      standing.replace(table: table.seed, key: key, old: version, new: stray)
-    }
+    standing.replace(table, key, old: version, new: stray)
     note(.added, table, key)
-    guard table.isLeading, result.strays.count < AuditResult.most,
+    guard result.strays.count < AuditResult.most,
       key.bytes.count <= AuditResult.longestKey
     else { return }
     result.strays.append(

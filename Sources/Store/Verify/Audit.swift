@@ -16,12 +16,32 @@ final class Audit {
   var snapshot: Int64
   var phase = Phase.versions(table: .min, after: Key(bytes: []))
   let frontier: Frontier
+  /// Sums of each digest.
+  struct Sums {
+    var (leading, here) = (Digest(), Digest())
+
+    init() {}
+
+    init(_ table: DigestTable) { (leading, here) = (table.digest, table.here) }
+
+    mutating func replace(_ table: ReplicaTable, _ key: Key, old: Version?, new: Version?) {
+      if table.counts(in: .leading) {
+        leading.replace(table: table.seed, key: key, old: old, new: new)
+      }
+      if table.counts(in: .here) { here.replace(table: table.seed, key: key, old: old, new: new) }
+    }
+
+    func differing(from other: Sums) -> [Int] {
+      leading.differing(from: other.leading) + here.differing(from: other.here)
+    }
+  }
+
   /// The sums that the replica goes by, and those in its file.
-  let held: Digest
-  let stored: Digest
+  let held: Sums
+  let stored: Sums
   /// The sums of the versions, and the same with the content that stands.
-  var versions = Digest()
-  var standing = Digest()
+  var versions = Sums()
+  var standing = Sums()
   /// What is found so far.
   var result: AuditResult
   /// Tables that have to be compared with their versions.
@@ -31,7 +51,7 @@ final class Audit {
   /// How often it began anew because the snapshot was held for too long.
   var restarts = 0
 
-  init(snapshot: Int64, frontier: Frontier, held: Digest, stored: Digest) {
+  init(snapshot: Int64, frontier: Frontier, held: Sums, stored: Sums) {
     self.snapshot = snapshot
     self.frontier = frontier
     self.held = held
@@ -77,6 +97,8 @@ package struct AuditResult: Sendable {
   package let frontier: Frontier
   /// The digest, with the content that stands.
   package var digest = Digest()
+  /// The same of what tables have here, where another shape of a key leads.
+  package var digestHere = Digest()
   /// Rows that stand in the tables of applications.
   package var rows = 0
   /// Those that hold values for columns which their table does not have.
@@ -93,6 +115,8 @@ package struct AuditResult: Sendable {
   package var wrongSums = 0
   /// Rows without a version, in the order of an account.
   package var strays: [AccountRow] = []
+
+  package func digest(_ scope: DigestScope) -> Digest { scope == .here ? digestHere : digest }
 
   /// Rows that were written past the triggers.
   package var uncaptured: Int { count - waiting }

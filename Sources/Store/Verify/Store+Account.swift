@@ -3,14 +3,15 @@ import SQLite
 
 /// Telling a peer the rows of some buckets, and comparing them with what it tells.
 extension Store {
-  /// Opens a walk through the rows of some buckets; gives its number.
+  /// Opens a walk through the rows of some buckets of a digest; gives its number.
   package func openWalk(
-    _ buckets: [Int], strays: [AccountRow], at now: Instant
+    _ buckets: [Int], _ scope: DigestScope = .leading, strays: [AccountRow], at now: Instant
   ) throws(StoreError) -> (id: Int64, fold: FoldResult) {
     let opened = try openExport(.rows([]), at: now)
     let tables = exports[opened.id].map { Array($0.tables.values) } ?? []
     verification.begin(
-      AccountWalk(snapshot: opened.id, buckets: Set(buckets), tables: tables, strays: strays),
+      AccountWalk(
+        snapshot: opened.id, buckets: Set(buckets), scope, tables: tables, strays: strays),
       as: opened.id)
     return (opened.id, opened.fold)
   }

@@ -18,11 +18,12 @@ extension Store {
     do {
       guard let snapshot = exports[opened.id] else { throw StoreError(.closed, "no snapshot") }
       let stored = try reporting { () throws(SQLiteError) in
-        try DigestTable(snapshot.connection).digest
+        Audit.Sums(try DigestTable(snapshot.connection))
       }
       verification.begin(
         Audit(
-          snapshot: opened.id, frontier: origins.frontier, held: digests.digest, stored: stored),
+          snapshot: opened.id, frontier: origins.frontier, held: Audit.Sums(digests),
+          stored: stored),
         as: opened.id)
       return (opened.id, opened.fold)
     } catch {
@@ -52,7 +53,7 @@ extension Store {
         remedy: "Try again when less is written.")
     }
     let again = Audit(
-      snapshot: opened.id, frontier: origins.frontier, held: digests.digest,
+      snapshot: opened.id, frontier: origins.frontier, held: Audit.Sums(digests),
       stored: try reporting { () throws(SQLiteError) in try storedDigest(opened.id) })
     again.restarts = audit.restarts + 1
     verification.begin(again, as: id)
@@ -61,9 +62,9 @@ extension Store {
 
   private static let mostRestarts = 3
 
-  private func storedDigest(_ snapshot: Int64) throws(SQLiteError) -> Digest {
-    guard let connection = exports[snapshot]?.connection else { return digests.digest }
-    return try DigestTable(connection).digest
+  private func storedDigest(_ snapshot: Int64) throws(SQLiteError) -> Audit.Sums {
+    guard let connection = exports[snapshot]?.connection else { return Audit.Sums(digests) }
+    return Audit.Sums(try DigestTable(connection))
   }
 
   /// Looks at one slice.
@@ -89,12 +90,16 @@ extension Store {
   package func repair(after id: Int64) throws(StoreError) {
     let audit = try verification.audit(id)
     // What has happened since has changed true sums and wrong ones alike.
-    let missing = zip(audit.versions.buckets, audit.held.buckets).map { $0 &- $1 }
+    func missing(_ sums: KeyPath<Audit.Sums, Digest>) -> [UInt64] {
+      zip(audit.versions[keyPath: sums].buckets, audit.held[keyPath: sums].buckets)
+        .map { $0 &- $1 }
+    }
+    let (leading, here) = (missing(\.leading), missing(\.here))
     try transaction {
       for table in audit.wrong where tables.byID[table]?.isHere == true { try compare(table) }
-      try digests.correct(by: missing)
+      try digests.correct(by: leading, here: here)
       // They are noted where the sums are, and it takes a walk through all versions.
-      if missing.contains(where: { $0 != 0 }) { try versionFigures.recount() }
+      if (leading + here).contains(where: { $0 != 0 }) { try versionFigures.recount() }
     }
   }
 

@@ -39,6 +39,16 @@ struct VestibuleTests {
     #expect(vestibule.pause(from: "f", at: Instant(uptime: 100_010, wall: 0)) == 0)
   }
 
+  @Test("takes nothing of an address that waits for others")
+  func turns() {
+    var vestibule = Vestibule()
+    let now = Instant(uptime: 1_000, wall: 0)
+    for number in 0..<128 { #expect(vestibule.pause(from: "e\(number)", at: now) == 0) }
+    for _ in 0..<1_000 { #expect(vestibule.pause(from: "a", at: now) == 10) }
+    let later = Instant(uptime: 3_000, wall: 0)
+    for _ in 0..<64 { #expect(vestibule.pause(from: "a", at: later) == 0) }
+  }
+
   @Test("forgets who has shown itself")
   func leaving() {
     var vestibule = Vestibule()

@@ -155,4 +155,21 @@ import Testing
       it.advance(Frontier([Conversation.own: 9]), digest: Self.ours) == [.openExport(.above(empty))]
     )
   }
+
+  /// Another shape of a key leads in each of them, whose rows are the same.
+  @Test(arguments: [(5, true), (6, false), (nil, false)] as [(UInt64?, Bool)])
+  func `two whose tables have the same keys compare what these have`(
+    told: UInt64?, isHere: Bool
+  ) {
+    var it = Conversation(holding: Self.held, digest: Self.ours) {
+      $0.position.digestHere = Self.digest(differingIn: [3])
+      $0.position.keys = [TableKey(table: 0, key: 5), TableKey(table: 7, key: 8)]
+    }
+    it.feed(.connected)
+    var hello = it.peerHello()
+    hello.keys = told.map { [TableKey(table: 0, key: $0)] } ?? []
+    it.hear(.hello(hello))
+    it.feed(.mayPull(resume: Frontier()))
+    #expect(it.hear(Self.have(Self.ours.root)).sent.isEmpty != isHere)
+  }
 }

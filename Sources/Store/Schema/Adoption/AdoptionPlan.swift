@@ -324,6 +324,7 @@ extension Store {
               remedy: "Mend the rows that are in the way, and try again."))
         }
       }
+      try Self.takeNames(objects, on: connection)
       try renewSchema()
       return adoption
     }
