@@ -87,6 +87,9 @@ struct Remake: Equatable {
     return sum.value
   }
 
+  /// These columns may have had another default.
+  mutating func renew(_ columns: Set<UInt64>) { renewed.formUnion(columns) }
+
   /// Nothing tells any more which rows a program has written since.
   mutating func blur() { isVague = true }
 

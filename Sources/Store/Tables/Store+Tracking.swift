@@ -136,7 +136,7 @@ extension Store {
       }
       // Its values were counted under another name: the rows' versions stay what they are.
       if !former.isEmpty {
-        try compareColumns(table.id)
+        try compareColumns(table.id, renewed: Self.adopted(columns.known, by: now))
         let renamed = former.map { (folded($0.value), $0.key) }
         try conflicts.forgetEqual(
           table.name, renamed: Dictionary(renamed, uniquingKeysWith: { $1 }))
@@ -157,6 +157,18 @@ extension Store {
       else { return nil }
       return (old.first, column.first)
     }
+  }
+
+  /// Columns that had a first name of their own here and are others of the site, if a default counts
+  /// for nothing in them: nobody knows which default those had here when a migration filled them.
+  private static func adopted(
+    _ known: [ColumnNames.Known], by now: [ColumnNames.Known]
+  ) -> Set<UInt64> {
+    Set(
+      now.filter { column in
+        !column.defaultText.isEmpty
+          && known.contains { isSameName($0.name, column.name) && $0.first != column.first }
+      }.map { ContentHash.column($0.first) })
   }
 
   /// A table has its name again, and rows that others have replaced or deleted meanwhile: those go.
