@@ -579,5 +579,12 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 760, with: [.migration, .removal], steps: 300, isDrawn: true,
       found: "after a kill a row was dated by what was written under its former key"),
+    KeptSeed(
+      depth: .full, seed: 602_770, with: [.collection, .office], without: [.interruption],
+      steps: 29, isDrawn: true,
+      found: "a checker did not know an edit that was made again as the one that was rejected"),
+    KeptSeed(
+      depth: .pure, seed: 3_801, with: [.collection, .absence, .restore, .clone], steps: 250,
+      found: "who was copied could not hold a cut that it had acknowledged before"),
   ]
 }

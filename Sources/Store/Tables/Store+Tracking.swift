@@ -136,7 +136,7 @@ extension Store {
       }
       // Its values were counted under another name: the rows' versions stay what they are.
       if !former.isEmpty {
-        try compareColumns(table.id, renewed: Self.adopted(columns.known, by: now))
+        try compareColumns(table.id, renewed: Remake.adopted(columns.known, by: now))
         let renamed = former.map { (folded($0.value), $0.key) }
         try conflicts.forgetEqual(
           table.name, renamed: Dictionary(renamed, uniquingKeysWith: { $1 }))
@@ -159,24 +159,17 @@ extension Store {
     }
   }
 
-  /// Columns that had a first name of their own here and are others of the site, if a default counts
-  /// for nothing in them: nobody knows which default those had here when a migration filled them.
-  private static func adopted(
-    _ known: [ColumnNames.Known], by now: [ColumnNames.Known]
-  ) -> Set<UInt64> {
-    Set(
-      now.filter { column in
-        !column.defaultText.isEmpty
-          && known.contains { isSameName($0.name, column.name) && $0.first != column.first }
-      }.map { ContentHash.column($0.first) })
-  }
-
   /// A table has its name again, and rows that others have replaced or deleted meanwhile: those go.
-  /// One that a program has written since is an edit. Gives those that went.
+  /// One that a program has written since is an edit, and what came again as it was has been in its
+  /// table all the time. Gives those that went.
   private func removeReplaced(_ table: ReplicaTable) throws -> [Export.RowID] {
     guard let statements = table.statements else { return [] }
     var gone: [Export.RowID] = []
     for (key, old) in try lost.replaced(table) {
+      if try versions.version(table: table.id, key: key)?.dot == old.dot {
+        try shelf.remove(table: table.id, key: key)
+        continue
+      }
       let shelved = try shelf.entry(table: table.id, key: key)
       let row = try StandingRow.read(key, statements, on: connection)
       guard let row, try row.hash(beside(row, shelved, statements, key)) == old.hash
