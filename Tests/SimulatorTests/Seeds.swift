@@ -586,5 +586,14 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .pure, seed: 3_801, with: [.collection, .absence, .restore, .clone], steps: 250,
       found: "who was copied could not hold a cut that it had acknowledged before"),
+    KeptSeed(
+      depth: .full, seed: 1_027,
+      found: "a parked edit was not made again when an office had ended"),
+    KeptSeed(
+      depth: .full, seed: 20_001_623, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "a row waited for a place that a program had left"),
+    KeptSeed(
+      depth: .full, seed: 20_020_139, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "a row that was deleted between two migrations of its key stayed on a shelf"),
   ]
 }
