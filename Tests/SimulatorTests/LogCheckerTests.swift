@@ -123,6 +123,35 @@ import Testing
     #expect(history.faults.count == faults)
   }
 
+  /// The anchor has rejected it under its first number, and accepts what it was made over later.
+  @Test(arguments: [(1, 0), (3, 1)])
+  func `an edit that was made again is logged under its ancestor`(ruling: UInt64, faults: Int) {
+    var history = History()
+    let (anchor, term) = (Origin(rawValue: 3), Term(number: 1, incarnation: 1))
+    let ancestor = version(other, stamp: 1, hash: 6)
+    let edit = version(own, stamp: 2, hash: 7)
+    var again = edit
+    again.dot = Dot(own, 2)
+    history.lineage.note(Observation(), shown(ancestor), own: other)
+    history.lineage.note(shown(ancestor), shown(edit), own: own)
+    history.lineage.note(shown(edit), shown(again), own: own)
+    var certified = shown(
+      ancestor.certified(Dot(anchor, 2), term: term, epoch: 1, at: Stamp(rawValue: 3)))
+    certified.office = OfficeView()
+    certified.office?.rulings = [
+      OfficeView.Ruled(
+        dot: Dot(anchor, ruling), kind: Reason.keyCollision.rawValue, edit: edit.dot, term: term)
+    ]
+    history.lineage.note(shown(again), certified, own: anchor)
+    certified.log = [
+      Observation.Logged(
+        row: 0, reason: Reason.keyCollision.name, loser: again.dot, winner: ancestor.dot,
+        isWhole: true)
+    ]
+    AnytimeConcurrent.check(shown(again), certified, &history, at: "a")
+    #expect(history.faults.count == faults)
+  }
+
   @Test(arguments: [(nil, 1), (1, 1), (0, 0)] as [(UInt64?, Int)])
   func `an edit is not lost to itself, unless two machines have made one of that number`(
     above seq: UInt64?, faults: Int

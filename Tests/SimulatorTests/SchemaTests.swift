@@ -52,6 +52,10 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(
       seed: 1_217_526, found: "what a migration had made of an edit lost, and was in no log"),
     KeptSchema(
+      seed: 1_216_767, found: "a column that was added showed the values of one that was dropped"),
+    KeptSchema(
+      seed: 2_000_946, found: "NULL stayed where a column was renamed and got a default at once"),
+    KeptSchema(
       seed: 900007, found: "rows came for a table before what it held was looked at",
       renamesTables: true),
     KeptSchema(
@@ -70,6 +74,9 @@ struct KeptSchema: Sendable, CustomStringConvertible {
       renamesTables: true),
     KeptSchema(
       seed: 1_203_114, found: "a NULL that counts elsewhere hid the default of a later migration",
+      renamesTables: true),
+    KeptSchema(
+      seed: 1_203_309, found: "a person was asked about a table under a name of before",
       renamesTables: true),
   ]
 }

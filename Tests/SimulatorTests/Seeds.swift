@@ -579,5 +579,21 @@ struct KeptSeed: Sendable, CustomStringConvertible {
     KeptSeed(
       depth: .full, seed: 760, with: [.migration, .removal], steps: 300, isDrawn: true,
       found: "after a kill a row was dated by what was written under its former key"),
+    KeptSeed(
+      depth: .full, seed: 602_770, with: [.collection, .office], without: [.interruption],
+      steps: 29, isDrawn: true,
+      found: "a checker did not know an edit that was made again as the one that was rejected"),
+    KeptSeed(
+      depth: .pure, seed: 3_801, with: [.collection, .absence, .restore, .clone], steps: 250,
+      found: "who was copied could not hold a cut that it had acknowledged before"),
+    KeptSeed(
+      depth: .full, seed: 1_027,
+      found: "a parked edit was not made again when an office had ended"),
+    KeptSeed(
+      depth: .full, seed: 20_001_623, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "a row waited for a place that a program had left"),
+    KeptSeed(
+      depth: .full, seed: 20_020_139, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "a row that was deleted between two migrations of its key stayed on a shelf"),
   ]
 }

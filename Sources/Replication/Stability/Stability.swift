@@ -100,12 +100,13 @@ package struct Stability: Sendable, Equatable {
     acknowledgements[said.node] = said
   }
 
-  /// What this node would say of the present cut, if it holds all of it and has not said so.
+  /// What this node would say of the present cut, if it holds all of it and has not said so; or if
+  /// its own file does not know that it has, for that was put back or copied since.
   package func acknowledgement(
     as node: Identity, own: Dot, frontier: Frontier
   ) -> Acknowledgement? {
-    guard !standing.isBehind, let cut, cut.mark >= whole, !isHeld(by: node),
-      frontier.covers(cut.frontier)
+    guard !standing.isBehind, let cut, cut.mark >= whole,
+      cut.mark > whole || !isHeld(by: node), frontier.covers(cut.frontier)
     else { return nil }
     return Acknowledgement(node: node, mark: cut.mark, last: own)
   }

@@ -48,10 +48,12 @@ enum AnytimeConcurrent {
     }
     if entry.reason == Reason.unseen.name, history.lineage.wasCovered(edit) { return true }
     if standing.dot.origin == edit.origin { return standing.dot.seq > edit.seq }
+    // Its author may have made it again before it heard of that.
+    let numbers = history.lineage.numbers(of: edit)
     return standing.edit == entry.winner
       && history.lineage.rejected.contains { word, ruling in
-        guard word.edit == edit, word.term == standing.term else {
-          return word.edit == edit && word.term < standing.term
+        guard numbers.contains(word.edit), word.term == standing.term else {
+          return numbers.contains(word.edit) && word.term < standing.term
         }
         // The anchor heard of the ancestor after it had rejected this one.
         let first = history.lineage.certified[Lineage.Word(edit: standing.edit, term: word.term)]

@@ -131,7 +131,10 @@ extension Store {
     // judged as it is.
     guard mayWrite(table) || !office.isHeld else { return false }
     guard try ruling(on: old.edit) == nil else { return false }
-    return try shelf.entry(table: table.id, key: key)?.why.isWhole != true
+    guard let shelved = try shelf.entry(table: table.id, key: key), shelved.why.isWhole
+    else { return true }
+    // One that is parked an anchor has yet to judge; where nobody is one, it is made again as well.
+    return shelved.why.isParked && !office.isHeld
   }
 
   /// Whether the anchor says that it has judged an edit, or the sender does.
@@ -156,11 +159,18 @@ extension Store {
   /// Makes an own edit again on top of the certificate that has come, in the session in which it
   /// was made. Whoever waits for its verdict gets that of the new one.
   func editAgain(
-    _ edit: Version, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
+    _ edit: Version, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits, at now: Instant,
+    _ application: inout Application
   ) throws {
     let session = onlineSession
     (onlineSession, repeating) = (edit.session, edit.asEdit)
     defer { (onlineSession, repeating) = (session, nil) }
+    if let parked = try shelf.entry(table: table.id, key: key), parked.why.isParked,
+      let standing = try versions.version(table: table.id, key: key)
+    {
+      return try makeAgain(
+        edit.asEdit, parked, over: standing, table, key, &edits, at: now, &application)
+    }
     let before = edits.last
     try fold(table, key, madeAt: Dating.Moment(of: edit), &edits)
     guard edits.last > before, let made = try versions.version(table: table.id, key: key),
@@ -186,14 +196,23 @@ extension Store {
     try pending.remove(item)
     repeating = edit
     defer { repeating = nil }
+    try makeAgain(
+      edit, entry, over: standing, table, item.key, &edits, at: now, &application)
+    return true
+  }
+
+  /// Makes an own edit again on top of what stands, from content that is not in the table.
+  private func makeAgain(
+    _ edit: Version, _ entry: Shelf.Entry?, over standing: Version, _ table: ReplicaTable,
+    _ key: Key, _ edits: inout Edits, at now: Instant, _ application: inout Application
+  ) throws {
     let version = try make(
       over: standing, hash: edit.hash, isDeleted: edit.isDeleted, isDangling: edit.isDangling,
-      madeAt: Dating.Moment(of: edit), keys: KeyNote(of: edit, item.key), table, item.key, &edits)
-    let row = table.shaped(version, entry, item.key)
-    try stand(row, table, item.key, over: standing, at: now, &application)
+      madeAt: Dating.Moment(of: edit), keys: KeyNote(of: edit, key), table, key, &edits)
+    let row = table.shaped(version, entry, key)
+    try stand(row, table, key, over: standing, at: now, &application)
     edits.add(row.shape, version, row.row.content)
     try passVerdict(of: edit.dot.seq, to: version.dot.seq)
-    return true
   }
 
   /// Makes a version the one that stands, and puts its content into the table.

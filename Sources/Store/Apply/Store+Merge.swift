@@ -229,7 +229,8 @@ extension Store {
     try apply(
       settings.isEmpty ? rows : rows.filter { !isSettings($0) }, at: now, &application)
     for (table, key, edit) in application.repeated {
-      if let table = tables.byID[table] { try editAgain(edit, table, key, &edits) }
+      guard let table = tables.byID[table] else { continue }
+      try editAgain(edit, table, key, &edits, at: now, &application)
     }
     for (table, key, former) in application.undone {
       if let table = tables.byID[table] { try deleteAgain(former, table, key, &edits) }

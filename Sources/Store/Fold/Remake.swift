@@ -87,6 +87,21 @@ struct Remake: Equatable {
     return sum.value
   }
 
+  /// Columns that had a first name of their own here and are others of the site, if a default
+  /// counts for nothing in them: nobody knows which those had when a migration filled them.
+  static func adopted(
+    _ known: [ColumnNames.Known], by present: [ColumnNames.Known]
+  ) -> Set<UInt64> {
+    Set(
+      present.filter { column in
+        !column.defaultText.isEmpty
+          && known.contains { isSameName($0.name, column.name) && $0.first != column.first }
+      }.map { ContentHash.column($0.first) })
+  }
+
+  /// These columns may have had another default.
+  mutating func renew(_ columns: Set<UInt64>) { renewed.formUnion(columns) }
+
   /// Nothing tells any more which rows a program has written since.
   mutating func blur() { isVague = true }
 

@@ -122,13 +122,20 @@ extension Store {
   ///
   /// A row that shows what its version says keeps what it does not show any more beside it. Of rows
   /// that are yet to be compared nobody knows whether they do: a program may have written them.
-  func compareColumns(_ table: Int64) throws(SQLiteError) {
+  ///
+  /// `renewed` are columns that are others than was thought, and may have had another default.
+  func compareColumns(
+    _ table: Int64, renewed: Set<UInt64> = []
+  ) throws(SQLiteError) {
     let pending = try comparison(of: table)
+    var remake = pending?.remake ?? Remake()
+    remake.renew(renewed)
     guard pending?.phase == .rows else {
       return try save(
-        Comparison(table: table, phase: .columns, after: nil, remake: pending?.remake))
+        Comparison(
+          table: table, phase: .columns, after: nil,
+          remake: pending?.remake == nil && renewed.isEmpty ? nil : remake))
     }
-    var remake = pending?.remake ?? Remake()
     remake.blur()
     try save(Comparison(table: table, phase: .rows, after: nil, remake: remake))
   }

@@ -198,6 +198,12 @@ extension Store {
     _ held: Version?, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
     madeAt: Dating.Moment, _ edits: inout Edits
   ) throws {
+    // What waited for its table was kept from it by the row that a program has deleted.
+    if let held, !held.isDeleted, let shelved, shelved.why == .table {
+      try unhold(held, table, key)
+      let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)
+      return try meet(held, shelved, table, key, &edits, at: moment)
+    }
     // One that was lost with its table is absent without having been deleted, and so is a parked
     // one.
     guard let statements = table.statements, let old = held, !old.isDeleted || repeating != nil,

@@ -81,6 +81,7 @@ extension Store {
   ) throws -> Bool {
     let (incoming, values) = (row.row.version, row.row.values)
     if table.isHeld {
+      if try isDeletedBetween(row, table) { return true }
       // What leads counts in the digest, whatever is known of it here.
       guard !table.isLeading, let here = tables.table(table.name), here.statements != nil,
         let shape = here.keyShape, let map = KeyMapping(shape, in: row.shape),
@@ -105,6 +106,25 @@ extension Store {
         try shelf.remove(table: other.id, key: before)
         count(other, before, old: version, new: nil)
       }
+    }
+    return false
+  }
+
+  /// A row of one former shape meets what is held of it under another one; true if it was deleted
+  /// under that, by who had seen it. Such a row nobody makes anew.
+  private func isDeletedBetween(_ row: ShapedRow, _ table: ReplicaTable) throws -> Bool {
+    let incoming = row.row.version
+    for other in tables.held(of: table.name) where other.id != table.id {
+      guard let shape = other.keyShape,
+        let before = KeyMapping(shape, in: row.shape)?.key(of: row.row.values),
+        let version = try versions.version(table: other.id, key: before),
+        version.isDeleted != incoming.isDeleted
+      else { continue }
+      if version.isDeleted, version.hasSeen(incoming) { return true }
+      guard !version.isDeleted, !other.isLeading, incoming.hasSeen(version) else { continue }
+      try versions.remove(table: other.id, key: before)
+      try shelf.remove(table: other.id, key: before)
+      count(other, before, old: version, new: nil)
     }
     return false
   }

@@ -233,7 +233,8 @@ extension Store {
     let row = table.shaped(held, shelved, key)
     try apply(row, table, key, at: now, &application)
     for (id, key, edit) in application.repeated {
-      if let table = tables.byID[id] { try editAgain(edit, table, key, &edits) }
+      guard let table = tables.byID[id] else { continue }
+      try editAgain(edit, table, key, &edits, at: now, &application)
     }
     try settle(&application)
   }

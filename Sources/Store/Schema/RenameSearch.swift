@@ -54,13 +54,10 @@ struct RenameSearch {
     }
     var found = try inPlace(table, schema, columns, present)
     // A table that was made anew may have its columns in another order.
+    // Where no row tells, one was dropped and another one added.
     let far = Self.pairsByDeclaration(columns.known, present, without: found)
-    switch far.isEmpty ? .refuted : try evidence(for: found + far, table, schema, columns) {
-    case .proven: found += far
-    // One column for another, and no row that could tell.
-    case .none where present.count == columns.known.count && found.isEmpty && far.count == 1:
-      found = far
-    case .none, .refuted: break
+    if !far.isEmpty, case .proven = try evidence(for: found + far, table, schema, columns) {
+      found += far
     }
     // One that is declared otherwise as well is told by rows alone.
     for pair in Self.pairsByPlace(columns.known, present, without: found) {

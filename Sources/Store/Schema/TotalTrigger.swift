@@ -86,7 +86,7 @@ package struct TotalTrigger: Sendable, Equatable {
 extension Store {
   /// Triggers of tracked tables that compute something of tracked tables.
   package func totalTriggers() throws(StoreError) -> [TotalTrigger] {
-    let names = tables.tracked.filter { $0.schema != nil }.map(\.name)
+    let names = tables.tracked.filter(\.isHere).map(\.name)
     let isTracked = { (name: String) in names.contains { isSameName($0, name) } }
     return try reporting { () throws(SQLiteError) in
       try connection.rows(

@@ -41,14 +41,15 @@ extension Store {
     guard !table.isHere, !tables.names.isPresent(table.id, table.name) else { return nil }
     let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
     let choice = choices[folded(table.name)]
-    guard choice != .asked, choice != .declined else { return nil }
+    guard choice != .declined else { return nil }
     let present = tables.tracked.filter { tables.names.isPresent($0.id, $0.name) }
     for name in tables.names.others(table.name) where !TableSchema.isReserved(name) {
       let isOther =
         tables.table(name)?.isTracked == true || present.contains { isSameName($0.nameHere, name) }
       if !isOther, choices[folded(name)] != .declined { return (name, false) }
     }
-    return try remade(table).map { ($0, true) }
+    // Nobody has said yet what another one is: who is asked is asked about what is here.
+    return choice == .asked ? nil : try remade(table).map { ($0, true) }
   }
 
   /// Rows that are looked at to know a table again.

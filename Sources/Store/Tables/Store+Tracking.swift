@@ -136,7 +136,7 @@ extension Store {
       }
       // Its values were counted under another name: the rows' versions stay what they are.
       if !former.isEmpty {
-        try compareColumns(table.id)
+        try compareColumns(table.id, renewed: Remake.adopted(columns.known, by: now))
         let renamed = former.map { (folded($0.value), $0.key) }
         try conflicts.forgetEqual(
           table.name, renamed: Dictionary(renamed, uniquingKeysWith: { $1 }))
@@ -160,11 +160,16 @@ extension Store {
   }
 
   /// A table has its name again, and rows that others have replaced or deleted meanwhile: those go.
-  /// One that a program has written since is an edit. Gives those that went.
+  /// One that a program has written since is an edit, and what came again as it was has been in its
+  /// table all the time. Gives those that went.
   private func removeReplaced(_ table: ReplicaTable) throws -> [Export.RowID] {
     guard let statements = table.statements else { return [] }
     var gone: [Export.RowID] = []
     for (key, old) in try lost.replaced(table) {
+      if try versions.version(table: table.id, key: key)?.dot == old.dot {
+        try shelf.remove(table: table.id, key: key)
+        continue
+      }
       let shelved = try shelf.entry(table: table.id, key: key)
       let row = try StandingRow.read(key, statements, on: connection)
       guard let row, try row.hash(beside(row, shelved, statements, key)) == old.hash

@@ -208,6 +208,22 @@ import Testing
     #expect(acknowledged(stability, 0).whole == Mark(number: 1, id: 7))
   }
 
+  /// Its owner has signed that it holds the cut, in the life that the file has forgotten.
+  @Test func `who was put back holds a cut again that it has held before`() {
+    var all = [Stability(), Stability(), Stability()]
+    round(&all, id: 7, at: frontier)
+    var restored = Stability()
+    all[0].news.map { tell($0, of: 0, to: &restored, 1) }
+    #expect(restored.isHeld(by: nodes[1]) && restored.whole == .none && restored.mayHaveMissed)
+    let lacking = acknowledged(restored, 1, at: Frontier([Samples.origin(1): 5]))
+    #expect(lacking.whole == .none)
+    restored = acknowledged(restored, 1)
+    #expect(restored.whole == Mark(number: 1, id: 7) && restored.mayHaveMissed)
+    let again = restored.acknowledgement(
+      as: nodes[1], own: Dot(Samples.origin(2), 1), frontier: frontier)
+    #expect(again == nil)
+  }
+
   @Test func `of two cuts made at one time one counts, and what was stable stays known`() {
     var all = [Stability(), Stability(), Stability()]
     round(&all, id: 7, at: frontier)

@@ -164,6 +164,33 @@ import Testing
     }
   }
 
+  /// Its value belongs to another row. The word on what it was made over comes when nobody judges.
+  @Test func `may be parked`() throws {
+    let site = try AnchorSite(
+      "client-wins",
+      schema: "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT, code TEXT UNIQUE)")
+    let (anchor, a, b) = (site.anchor, site.a, site.b)
+    try anchor.write("INSERT INTO note VALUES ('p', 'old', NULL)", at: 2)
+    try site.meet()
+    try a.write("DELETE FROM note WHERE id = 'p'", at: 10)
+    try anchor.pull(from: a)
+    try b.write("INSERT INTO note VALUES ('q', 'of b', '7')", at: 15)
+    try a.write("INSERT INTO note VALUES ('p', 'again', '7')", at: 20)
+    try a.pull(from: b)
+    #expect(try a.store.parkedRows().count == 1 && a.text("p") == nil)
+    try site.appoint(nil, heardBy: [a])
+    try a.pull(from: anchor)
+    for replica in site.replicas { try site.hear(replica) }
+    try site.meet()
+    for replica in site.replicas {
+      #expect(try replica.store.parkedRows().count == 1 && replica.text("q") == "of b")
+      #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
+    }
+    try b.write("UPDATE note SET code = NULL WHERE id = 'q'", at: 30)
+    try site.meet()
+    #expect(try site.isEqual && anchor.text("p") == "again")
+  }
+
   /// The office goes on, or ends: when the first word is here, or before any is.
   enum Office: CaseIterable { case held, endsBetween, endsBefore }
 

@@ -312,6 +312,24 @@ import Testing
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
+  /// Nobody had looked when its table got another name, and all rows come again meanwhile.
+  @Test func `a row that was deleted before its table was renamed stays deleted`() throws {
+    let r = try line()
+    try r[1].write("DELETE FROM word WHERE w = 'beta'; ALTER TABLE word RENAME TO word_old")
+    try r[1].foldAll()
+    try r[1].repair(from: r[0])
+    try r[1].write("UPDATE word_old SET meaning = 'written' WHERE w = 'gamma'")
+    try r[1].write("ALTER TABLE word_old RENAME TO word")
+    try r[1].foldAll()
+    #expect(try r[1].content("word").count == 2)
+    for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
+    try r[2].pull(from: r[0])
+    #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'gamma'") == .string("written"))
+    #expect(try r[0].content("word").count == 2)
+    #expect(try r[0].store.conflictList(all: true).isEmpty)
+    #expect(try Verdict(r, Self.words).faults == [])
+  }
+
   @Test func `tables and rows that wait are listed with the reason`() throws {
     let r = try line()
     #expect(try r[1].store.waitingTables() == [])

@@ -207,6 +207,43 @@ import Testing
     #expect(try Self.value(r[0], "a = 'k3'") == "later")
   }
 
+  /// Who has made both before waits for nothing, whoever tells it: the row, or the delete first.
+  @Test(arguments: [true, false])
+  func `a row that is deleted between two such migrations waits nowhere`(isRowFirst: Bool) throws {
+    let changes = [
+      Self.changes[2],
+      Change(
+        testDescription: "", before: Self.changes[2].after,
+        after: "a TEXT, \(Self.rest), PRIMARY KEY(a, b)"),
+    ]
+    let r = try Self.site(3, changes[0])
+    for replica in r.prefix(2) {
+      for change in changes {
+        try replica.write(change.migration)
+        try replica.foldAll()
+      }
+    }
+    try r[2].write("INSERT INTO t(a, v) VALUES (77, 'own')")
+    let (covers, batches) = try r[2].export(above: r[0].store.position.frontier)
+    if isRowFirst { try r[0].merge(batches, .full(covers: covers), from: r[2]) }
+    #expect(try r[0].store.waitingKeys().map(\.rows) == (isRowFirst ? [1] : []))
+    try r[2].write(changes[0].migration)
+    try r[2].foldAll()
+    try r[2].write("DELETE FROM t WHERE a = '77'")
+    try r[2].write(changes[1].migration)
+    try r[2].foldAll()
+    try r[0].pull(from: r[2])
+    if !isRowFirst { try r[0].merge(batches, .full(covers: covers), from: r[2]) }
+    try r[1].pull(from: r[0])
+    for replica in r.prefix(2) {
+      #expect(try replica.store.waitingKeys().isEmpty)
+      #expect(try replica.store.shelvedRows() == [])
+    }
+    try Self.settle(r)
+    try Self.expectEqual(r)
+    #expect(try r[0].value("SELECT count(*) FROM t WHERE a = '77'") == .integer(0))
+  }
+
   @Test func `a key that is computed loses nothing, though nobody can tell the rows`() throws {
     let change = Change(
       testDescription: "", before: "a TEXT PRIMARY KEY, \(Self.rest)",

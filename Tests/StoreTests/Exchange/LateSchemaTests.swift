@@ -29,6 +29,25 @@ import Testing
     #expect(try Verdict(r, Self.word).faults == [])
   }
 
+  /// It was never folded: nobody has looked at it before it was deleted.
+  @Test func `a row comes in place of one that a program has written and deleted there`() throws {
+    var pace = Pace()
+    pace.comparedRows = 1
+    let r = try [
+      TestReplica(1, schema: Self.schema, tracking: ["word"]), TestReplica(2, pace: pace),
+    ]
+    try r[0].write("INSERT INTO word VALUES ('Alpha', 1), ('Gamma', 3)")
+    try r[1].pull(from: r[0])
+    try r[1].write("\(Self.schema) INSERT INTO word VALUES ('a', 0), ('gamma', 'mine')")
+    _ = try r[1].store.fold(at: r[1].now)
+    try r[1].write("DELETE FROM word WHERE w = 'gamma'")
+    try r[1].foldAll()
+    #expect(try r[1].store.shelvedRows() == [])
+    #expect(try r[1].value("SELECT meaning FROM word WHERE w = 'gamma'") == .integer(3))
+    try r[0].pull(from: r[1])
+    #expect(try Verdict(r, Self.word).faults == [])
+  }
+
   /// What is shown of them is `{"w": "Alpha"}`, not `{"0": "Alpha"}`.
   @Test func `keys of rows without a table are called as the site calls them`() throws {
     let r = try line()

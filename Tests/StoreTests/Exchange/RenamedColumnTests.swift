@@ -425,6 +425,22 @@ import Testing
     #expect(try r[0].prepareNotes() == ["-", "-", "new"])
   }
 
+  /// It would show the values of the other one.
+  @Test func `nor is it where no row tells`() throws {
+    let schema = "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name TEXT, age INTEGER)"
+    let r = try (1...2).map {
+      try TestReplica($0, schema: schema, tracking: $0 == 1 ? ["person"] : [])
+    }
+    try r[1].pull(from: r[0])
+    try r[0].write("INSERT INTO person VALUES ('a', 'Ann', 1)")
+    try r[1].write("ALTER TABLE person DROP COLUMN name; ALTER TABLE person ADD COLUMN note TEXT")
+    try settle(r)
+    #expect(try r[1].prepareNotes() == ["-"])
+    try r[1].write("UPDATE person SET note = 'new'")
+    try settle(r)
+    #expect(try names(r[0], "name") == ["aAnn1"])
+  }
+
   @Test func `a column that replaces another one by way of a copy is itself again`() throws {
     let r = try replicas(
       "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name TEXT, age INTEGER)")

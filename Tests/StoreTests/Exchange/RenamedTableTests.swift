@@ -151,6 +151,29 @@ import Testing
     #expect(try visits(r[1]).count == 3)
   }
 
+  /// Its rows do not tell which table it is, and it gets one more name before anybody says so.
+  @Test func `who is asked about a table is asked about the name that it has by now`() throws {
+    let r = try replicas(isJoining: false)
+    for rename in [Self.rename, "ALTER TABLE patient RENAME TO client"] {
+      try r[0].write(rename)
+      try r[0].foldAll()
+    }
+    try r[1].pull(from: r[0])
+    try r[1].write("\(Self.copied); UPDATE patient SET name = name || '!', age = age + 1")
+    try r[1].foldAll()
+    #expect(try r[1].store.askedTables() == ["patient"])
+    try r[1].write("PRAGMA legacy_alter_table = OFF; ALTER TABLE patient RENAME TO client")
+    try r[1].foldAll()
+    #expect(try r[1].store.askedTables() == ["client"])
+    #expect(try r[1].store.waitingTables().map(\.name) == ["client"])
+    try r[1].store.admit(["client"], at: r[1].now)
+    try settle(r)
+    #expect(try r[1].store.waitingTables().isEmpty)
+    #expect(try r[1].content("client").count == 2)
+    #expect(try r[1].content("client") == r[0].content("client"))
+    #expect(r[1].store.position.digest == r[0].store.position.digest)
+  }
+
   @Test func `a new table of the first name is another table`() throws {
     let r = try replicas()
     try r[0].write(Self.rename)
