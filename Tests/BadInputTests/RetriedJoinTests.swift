@@ -131,6 +131,10 @@ extension BadInputTests {
         rmdir(desk.path("c.db-flotilla/node.json.new"))
         _ = try await desk.run("sh", "-c", "mkdir -m 700 own; cp -a c.db-flotilla/* own/")
         try await desk.succeed("join", "c.db", code, "--name", "late")
+        // It has come once it has said as a member what it holds.
+        _ = try await desk.start(
+          "c.db", "--listen", "127.0.0.1:0", "--peer", node.address)
+        try await desk.succeed("wait", "c.db", "--for", "all")
         let before = try await said()
         let script = """
           for i in $(seq 30); do

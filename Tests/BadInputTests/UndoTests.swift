@@ -78,8 +78,17 @@ extension BadInputTests {
         try await join(desk, "c.db", "third", first)
         try await desk.sql("b.db", "UPDATE t SET v = 'honest' WHERE id = 'k4'")
         try await desk.succeed("wait", "b.db", "--for", "all")
+        // It is written down each ten minutes, and when a node has started.
+        try await desk.succeed("stop", "a.db")
+        #expect(try await first.ends())
+        _ = try await desk.start("a.db", "--listen", first.address)
         let isNoted = try await eventually(within: .seconds(30)) {
-          let text = "SELECT count(*) FROM _flotilla_reached"
+          let text = """
+            SELECT count(*) FROM _flotilla_version AS v
+            JOIN _flotilla_origin AS o ON o.id = v.origin
+            JOIN _flotilla_reached AS r ON r.origin = o.origin AND r.seq >= v.seq
+            WHERE instr(v.key, CAST('k4' AS BLOB)) > 0
+            """
           let outcome = try await desk.run("sqlite3", "-readonly", "a.db", text)
           return (Int(outcome.output) ?? 0) > 0
         }

@@ -42,7 +42,7 @@ struct `Values of all types of a server` {
   private static func day(_ draw: inout SystemRandomNumberGenerator) -> String {
     String(
       format: "%04d-%02d-%02d", Int.random(in: 1971...2037, using: &draw),
-      Int.random(in: 1...12, using: &draw), Int.random(in: 1...31, using: &draw))
+      Int.random(in: 1...14, using: &draw), Int.random(in: 1...31, using: &draw))
   }
 
   private static func time(_ draw: inout SystemRandomNumberGenerator) -> String {
@@ -71,7 +71,7 @@ struct `Values of all types of a server` {
     Column("s64", "INTEGER", "BIGINT", integer),
     Column("u64", "INTEGER", "BIGINT UNSIGNED", integer),
     Column("flag", "BOOLEAN", "BOOLEAN") { Int.random(in: -2...2, using: &$0).description },
-    Column("year", "INTEGER", "YEAR") { Int.random(in: 1890...2165, using: &$0).description },
+    Column("year", "INTEGER", "YEAR") { Int.random(in: 1870...2185, using: &$0).description },
     Column("d", "DECIMAL(12,4)", "DECIMAL(12,4)") { digits(9, 5, &$0) },
     Column("du", "NUMERIC(8,2)", "DECIMAL(8,2) UNSIGNED") { digits(7, 3, &$0) },
     Column("di", "INTEGER", "DECIMAL(10,0)", integer),
