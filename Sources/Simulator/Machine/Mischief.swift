@@ -18,6 +18,9 @@ final class Mischief {
   /// How often an application may still write in the middle of the piece of work under way: no
   /// program writes faster than its edits are folded for ever.
   private var interruptions = 0
+  /// How often it may in all. Where a slice folds three edits and six are written meanwhile, what
+  /// waits grows as long as anybody folds, and each look at the node takes longer.
+  private var interruptionsInAll = 500
 
   init(_ faults: Faults, _ random: Seeded) {
     // There are many pieces of work, each of some ten calls.
@@ -47,8 +50,10 @@ final class Mischief {
   }
 
   func interleaves() -> Bool {
-    guard !isCalm, interruptions > 0, random.chance(interleaving) else { return false }
-    interruptions -= 1
+    guard !isCalm, interruptions > 0, interruptionsInAll > 0, random.chance(interleaving) else {
+      return false
+    }
+    (interruptions, interruptionsInAll) = (interruptions - 1, interruptionsInAll - 1)
     return true
   }
 

@@ -21,8 +21,9 @@ extension World {
 
   /// Folds slice by slice; after each the disk may begin to fail, or the process be killed.
   private mutating func foldInPieces(_ node: Int) {
-    var hasMore = true
-    while hasMore, nodes[node].isUp {
+    var (hasMore, slices) = (true, 0)
+    while hasMore, nodes[node].isUp, isPatient(node, after: slices) {
+      slices += 1
       hasMore = false
       attempt(node, nil, 0) { hasMore = try $0.foldSlice(node) }
       if faults[.diskFull] + faults[.ioError] > 0, random.chance(300) {

@@ -146,9 +146,17 @@ extension World {
       var slices = 0
       while world.isCalm || slices < 100 {
         slices += 1
-        guard try world.foldSlice(node) else { return }
+        guard try world.foldSlice(node), world.isPatient(node, after: slices) else { return }
       }
     }
+  }
+
+  /// False once a node has folded more slices in a row than any schedule has, and says that there
+  /// is more: perhaps it makes what it folds, and would go on for ever.
+  mutating func isPatient(_ node: Int, after slices: Int) -> Bool {
+    guard slices >= 10_000 else { return true }
+    history.blame("\(Words.node(node)) has folded \(slices) slices, and there is more")
+    return false
   }
 
   /// True if more waits.
