@@ -9,7 +9,9 @@ folder=${1:?where to?}
 symbols=$(mktemp -d)
 trap 'rm -rf "$symbols"' EXIT
 headers=()
-for module in Sources/C*/module.modulemap; do headers+=(-I "$(dirname "$module")"); done
+for module in Sources/C*/module.modulemap Sources/C*/include/module.modulemap; do
+  headers+=(-I "$(dirname "$module")")
+done
 swift build --target FlotillaRows
 for module in Flotilla FlotillaRows; do
   swift-symbolgraph-extract -module-name "$module" -I .build/debug/Modules "${headers[@]}" \

@@ -47,7 +47,8 @@ import Testing
     let sources = try FileManager.default.contentsOfDirectory(
       atPath: top.appending(path: "Sources").path)
     let headers = sources.filter { $0.hasPrefix("C") }
-      .flatMap { ["-I", top.appending(path: "Sources/\($0)").path] }
+      .flatMap { ["Sources/\($0)", "Sources/\($0)/include"] }
+      .flatMap { ["-I", top.appending(path: $0).path] }
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments =
