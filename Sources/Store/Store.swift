@@ -33,9 +33,8 @@ package final class Store {
   let kinship: Kinship
   /// Who judges, and what was judged.
   var officeRecord = OfficeRecord() { didSet { viewpoint.office = officeRecord.office } }
-  var judged = Judged() { didSet { viewpoint.judged = judged } }
-  /// From where each version is looked at: follows what it consists of.
-  private(set) var viewpoint: Viewpoint
+  /// From where each version is looked at: who this replica is, who has gone, what was judged.
+  var viewpoint: Viewpoint
   var savedOffice: [UInt8] = []
   /// What this anchor has put off to judge last.
   var deferral = Deferral()
@@ -70,11 +69,6 @@ package final class Store {
   package let siteName: String
   package let node: Identity
   package let nodeName: String
-  package internal(set) var own: Origin { didSet { viewpoint.own = own } }
-  /// Under which this node wrote in earlier lives.
-  var earlier: Set<Origin> = [] { didSet { viewpoint.earlier = earlier } }
-  /// Origins whose authors are gone, so that others keep what is lost of their edits.
-  package var departed: Set<Origin> = [] { didSet { viewpoint.departed = departed } }
   /// Who may change merge rules; everybody, as long as nobody has said.
   package var ruleSetters: RuleSetters?
   /// The rules by which an edit can be judged here.
@@ -155,8 +149,8 @@ package final class Store {
     guard let own = origins.origin(of: identity.origin) else {
       throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
     }
-    (self.own, schemaVersion) = (own, -1)
-    self.viewpoint = Viewpoint(own: own, office: officeRecord.office, judged: judged)
+    self.viewpoint = Viewpoint(own: own, office: officeRecord.office, judged: Judged())
+    self.schemaVersion = -1
     try reporting { () throws(SQLiteError) in
       if let bytes = try meta.blob(.rights) { rights = Rights(bytes: bytes) }
       try reloadOffice()
@@ -174,6 +168,28 @@ package final class Store {
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
     _ = try? ensureWAL()
     try beginWithSchema(read: readVersion)
+  }
+
+  package internal(set) var own: Origin {
+    get { viewpoint.own }
+    set { viewpoint.own = newValue }
+  }
+
+  /// Under which this node wrote in earlier lives.
+  var earlier: Set<Origin> {
+    get { viewpoint.earlier }
+    set { viewpoint.earlier = newValue }
+  }
+
+  /// Origins whose authors are gone, so that others keep what is lost of their edits.
+  package var departed: Set<Origin> {
+    get { viewpoint.departed }
+    set { viewpoint.departed = newValue }
+  }
+
+  var judged: Judged {
+    get { viewpoint.judged }
+    set { viewpoint.judged = newValue }
   }
 
   /// What this replica holds now.

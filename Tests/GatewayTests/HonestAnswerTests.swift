@@ -147,6 +147,21 @@ import Testing
     }
   }
 
+  @Test func `are 413 for a question that gathers too much, and for that one alone`() async throws {
+    try await withClient { _, _, client in
+      let rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500000)"
+      let sorted = "SELECT i, zeroblob(1000) AS x FROM n ORDER BY x, i"
+      let large = try await client.ask(
+        "POST", "/v1/a/query", body: #"{"sql":"\#(rows) SELECT count(*) FROM (\#(sorted))"}"#)
+      #expect(large.status == 413 && large.kind == "too-large", "\(large)")
+      // What others hold does not count for the next one.
+      for _ in 0..<20 {
+        let small = try await client.ask("POST", "/v1/a/query", body: #"{"sql":"SELECT 1"}"#)
+        #expect(small.status == 200, "\(small)")
+      }
+    }
+  }
+
   @Test func `are 503 for a write whose turn comes too late, which is not made`() async throws {
     try await withClient { place, _, client in
       try await place.sql("a.db", "SELECT 1")

@@ -32,23 +32,20 @@ struct `The merge rules and a server` {
   /// in which the anchor is a side like the other. The node is told what comes of its edits.
   @Test(arguments: MergeCase.rules)
   func `programs of MariaDB edit for the anchor`(rule: String) async throws {
-    try await Office.with { office in
-      try await Desk.with { desk in
-        try await MergeSite.play(
-          rule, isTold: true, at: desk,
-          with: OfficeServer(office: office, database: "anchor.db"))
-      }
-    }
+    try await play(rule, isTold: true, mirroring: "anchor.db")
   }
 
   /// The node that is judged mirrors: what was refused is put right in MariaDB.
   @Test(arguments: MergeCase.rules)
   func `programs of MariaDB edit for the node`(rule: String) async throws {
+    try await play(rule, isTold: false, mirroring: "client.db")
+  }
+
+  private func play(_ rule: String, isTold: Bool, mirroring database: String) async throws {
     try await Office.with { office in
       try await Desk.with { desk in
         try await MergeSite.play(
-          rule, isTold: false, at: desk,
-          with: OfficeServer(office: office, database: "client.db"))
+          rule, isTold: isTold, at: desk, with: OfficeServer(office: office, database: database))
       }
     }
   }

@@ -100,8 +100,8 @@ package struct Stability: Sendable, Equatable {
     acknowledgements[said.node] = said
   }
 
-  /// What this node would say of the present cut, if it holds all of it and has not said so; or if
-  /// its own file does not know that it has, for that was put back or copied since.
+  /// What this node would say of the present cut, if it holds all of it and has not said so. A file
+  /// that was put back or copied since may not know that it has: then it says so again.
   package func acknowledgement(
     as node: Identity, own: Dot, frontier: Frontier
   ) -> Acknowledgement? {

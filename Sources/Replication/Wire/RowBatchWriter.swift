@@ -46,9 +46,7 @@ package struct RowBatchWriter: Sendable {
   }
 
   /// What comes before the values.
-  private mutating func add(
-    _ shape: TableShape, _ version: Version, _ given: RowFlags
-  ) {
+  private mutating func add(_ shape: TableShape, _ version: Version, _ given: RowFlags) {
     var flags = given
     let table = index(of: shape)
     let origin = index(of: version.dot.origin)

@@ -5,7 +5,7 @@ package struct TableShape: Sendable {
   private final class Fields: Sendable {
     let name: String
     let columns: [String]
-    let key: [KeyShape.Column]
+    let key: KeyShape
     let collations: [KeyCollation]
     let affinities: [KeyAffinity]
     let generation: UInt64
@@ -16,9 +16,10 @@ package struct TableShape: Sendable {
     ) {
       (self.name, self.columns, self.generation) = (name, columns, generation)
       (self.collations, self.affinities) = (collations, affinities)
-      key = zip(columns, zip(affinities, collations)).map {
-        KeyShape.Column(name: $0, affinity: $1.0, collation: $1.1)
-      }
+      key = KeyShape(
+        zip(columns, zip(affinities, collations)).map {
+          KeyShape.Column(name: $0, affinity: $1.0, collation: $1.1)
+        })
     }
   }
 
@@ -56,7 +57,7 @@ package struct TableShape: Sendable {
   package func isCopy(of other: TableShape) -> Bool { fields === other.fields }
 
   /// The shape of its key.
-  package var key: KeyShape { KeyShape(fields.key) }
+  package var key: KeyShape { fields.key }
 
   /// The same of a table with that name.
   package func named(_ name: String) -> TableShape { changed(name: name) }

@@ -160,11 +160,10 @@ extension Store {
       replaced = try write(
         placement, statements,
         insert: { () throws(SQLiteError) in
-          _ = try whole.insert(placement.values, on: connection)
+          try whole.insert(placement.values, on: connection)
         },
         update: { () throws(SQLiteError) in
-          if let count = try whole.update(placement.values, on: connection) { return count > 0 }
-          return try connection.row(statements.existsByKey, placement.keyValues) != nil
+          try whole.update(placement.values, on: connection)
         })
     }
     if broken == nil, let replaced {
@@ -215,7 +214,9 @@ extension Store {
     try write(
       placement, statements,
       insert: { () throws(SQLiteError) in
-        _ = try connection.run(statements.insert(known.map(\.column)), known.lazy.map(\.value))
+        let values = known.map(\.value)
+        try connection.run(
+          statements.insert(known.map(\.column)), lending: values, values.indices)
       },
       update: { () throws(SQLiteError) in
         try update(placement, known, statements, keeping: kept)
@@ -257,6 +258,7 @@ extension Store {
       return try connection.row(statements.existsByKey, placement.keyValues) != nil
     }
     let values = updated.map(\.value) + placement.values.prefix(placement.shape.keyCount)
-    return try connection.run(statements.update(updated.map(\.column)), values) > 0
+    let sql = statements.update(updated.map(\.column))
+    return try connection.run(sql, lending: values, values.indices) > 0
   }
 }

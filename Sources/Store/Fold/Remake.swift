@@ -88,7 +88,7 @@ struct Remake: Equatable {
   }
 
   /// Columns that had a first name of their own here and are others of the site, if a default
-  /// counts for nothing in them: nobody knows which those had when a migration filled them.
+  /// counts for nothing in them. Nobody knows which those had when a migration filled them.
   static func adopted(
     _ known: [ColumnNames.Known], by present: [ColumnNames.Known]
   ) -> Set<UInt64> {

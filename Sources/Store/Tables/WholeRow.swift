@@ -8,9 +8,10 @@ import SQLite
 struct WholeRow {
   /// For each value the column that it is for.
   let columns: [Int]
-  fileprivate let insert: String
-  /// Nil if nothing is updated but the key.
-  fileprivate let update: (sql: String, places: [Int])?
+  private let inserting: String
+  private let updating: String
+  /// The values that an update sets, and then those of the key.
+  private let updated: [Int]
 
   /// Nil if a column here has no value in rows of that shape, or a value has no column.
   init?(_ shape: TableShape, _ statements: RowStatements) {
@@ -19,25 +20,22 @@ struct WholeRow {
       columns.count == statements.shape.columns.count
     else { return nil }
     self.columns = columns
-    insert = statements.insert(columns)
+    // A row of nothing but a key is updated in its key.
     let updated = columns.indices.filter { statements.isUpdated(columns[$0]) }
-    update =
-      updated.isEmpty
-      ? nil
-      : (statements.update(updated.map { columns[$0] }), updated + (0..<shape.keyCount))
+    inserting = statements.insert(columns)
+    updating = statements.update(updated.map { columns[$0] })
+    self.updated = updated + (0..<shape.keyCount)
   }
 
-  /// Inserts the row; gives the number of rows changed.
-  func insert(_ values: [Replication.Value], on connection: Connection) throws(SQLiteError) -> Int {
-    try connection.run(insert, lending: values, Array(values.indices))
+  func insert(_ values: [Replication.Value], on connection: Connection) throws(SQLiteError) {
+    try connection.run(inserting, lending: values, values.indices)
   }
 
-  /// Updates the row of that key, nil if there is nothing to update.
+  /// Updates the row of that key; false if it is not there.
   func update(
     _ values: [Replication.Value], on connection: Connection
-  ) throws(SQLiteError) -> Int? {
-    guard let update else { return nil }
-    return try connection.run(update.sql, lending: values, update.places)
+  ) throws(SQLiteError) -> Bool {
+    try connection.run(updating, lending: values, updated) > 0
   }
 }
 
