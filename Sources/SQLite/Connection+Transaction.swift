@@ -9,6 +9,8 @@ extension Connection {
     case exclusive = "BEGIN EXCLUSIVE"
   }
 
+  package static let commit = "COMMIT"
+
   /// Runs `body` in one transaction: commits if it returns, rolls back if it throws.
   package func transaction<Result>(
     _ kind: Transaction = .immediate, _ body: () throws(SQLiteError) -> Result
@@ -18,7 +20,7 @@ extension Connection {
     defer { isBound = false }
     do {
       let result = try body()
-      try run("COMMIT")
+      try run(Self.commit)
       return result
     } catch {
       rollBack()
@@ -32,6 +34,7 @@ extension Connection {
     var isDone = false
     defer {
       // SQLite may have rolled the whole transaction back by itself.
+      if !isDone { forgetQueues() }
       if !isDone, !isAutocommit {
         sqlite3_exec(handle, "ROLLBACK TO _flotilla_attempt", nil, nil, nil)
         sqlite3_exec(handle, "RELEASE _flotilla_attempt", nil, nil, nil)
@@ -47,6 +50,7 @@ extension Connection {
   ///
   /// SQLite may have rolled back by itself (disk full, I/O error): then nothing is open any more.
   package func rollBack() {
+    forgetQueues()
     guard !isAutocommit else { return }
     sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
   }

@@ -11,6 +11,8 @@ package final class Connection {
   package let path: String
   let handle: OpaquePointer
   private var statements = StatementCache()
+  /// Rows that go into their tables before a statement that names one of these.
+  private var queues: [RowQueue] = []
   /// While this is set no statement runs outside of a transaction. After an error SQLite may have
   /// rolled back by itself, and what runs then would be committed at once.
   package var isBound = false
@@ -73,13 +75,32 @@ package final class Connection {
   /// Runs a script of one or more statements and ignores any rows.
   package func execute(_ sql: String) throws(SQLiteError) {
     try requireTransaction()
+    try flushQueues()
     let code = sqlite3_exec(handle, sql, nil, nil, nil)
     guard code == SQLITE_OK else { throw SQLiteError(code, on: handle, sql: sql) }
   }
 
   /// A statement of its own, not from the cache.
   package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
-    try Statement(sql, on: handle, persistent: false)
+    try flushQueues()
+    return try Statement(sql, on: handle, persistent: false)
+  }
+
+  /// The queue into a table, which is this one unless there is one already.
+  package func queue(_ new: RowQueue) -> RowQueue {
+    if let known = queues.first(where: { $0.table == new.table }) { return known }
+    queues.append(new)
+    // Which of them name the table is found out as they are prepared.
+    statements.clear()
+    return new
+  }
+
+  /// A transaction begins, or ends without what waits.
+  func forgetQueues() { for queue in queues { queue.forget() } }
+
+  /// Whether a statement comes after the rows that wait.
+  private func comesAfterRows(_ sql: String) -> Bool {
+    sql == Self.commit || queues.contains { sql.contains($0.table) }
   }
 
   /// Lends a cached statement to `body`, with values bound, and resets it afterwards.
@@ -101,13 +122,20 @@ package final class Connection {
     try requireTransaction()
     let cached = statements.find(sql)
     if let cached, !cached.isInUse {
+      if cached.comesAfterRows { try flushQueues() }
       cached.isInUse = true
       return cached
     }
     let statement = try Statement(sql, on: handle, persistent: true)
+    statement.comesAfterRows = comesAfterRows(sql)
+    if statement.comesAfterRows { try flushQueues() }
     if cached == nil { statements.add(statement) }
     statement.isInUse = true
     return statement
+  }
+
+  private func flushQueues() throws(SQLiteError) {
+    for queue in queues where !queue.isEmpty { try queue.flush(on: self) }
   }
 
   private func requireTransaction() throws(SQLiteError) {

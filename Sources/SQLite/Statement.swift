@@ -9,6 +9,8 @@ package final class Statement {
   package let tail: String
   /// True between the first step and the reset, so that the cache gives it to one user at a time.
   var isInUse = false
+  /// Whether rows that wait for a table go into it first.
+  var comesAfterRows = false
 
   init(_ sql: String, on connection: OpaquePointer, persistent: Bool) throws(SQLiteError) {
     var prepared: OpaquePointer?

@@ -238,7 +238,7 @@ package final class Store {
       try versionFigures.save()
       try changeLog.save(
         look: look, limit: max(pace.changes, versionFigures.live(besides: []) ?? 0))
-      try connection.run("COMMIT")
+      try connection.run(Connection.commit)
       connection.isBound = false
       if origins.frontier[own] != before[own] { ledger?.note(lifeMark) }
       recent.commit(before: before)

@@ -7,6 +7,7 @@ import SQLite
 /// than that of the table that is here. Then the numbers from 256 on have by how much.
 final class DigestTable {
   private let connection: Connection
+  private let queue: RowQueue
   /// Of several shapes of a table's key the one that leads counts.
   private(set) var digest = Digest()
   /// The one that the table has here counts.
@@ -18,6 +19,10 @@ final class DigestTable {
 
   init(_ connection: Connection) throws(SQLiteError) {
     self.connection = connection
+    queue = connection.queue(
+      RowQueue(
+        "INSERT OR REPLACE INTO _flotilla_digest(bucket, sum)", into: "_flotilla_digest",
+        columns: 2))
     try reload()
   }
 
@@ -94,8 +99,8 @@ final class DigestTable {
   }
 
   private func write(_ bucket: Int, _ sum: UInt64) throws(SQLiteError) {
-    try connection.run(
-      "INSERT OR REPLACE INTO _flotilla_digest(bucket, sum) VALUES (?, ?)",
-      [.integer(Int64(bucket)), .integer(Int64(bitPattern: sum))])
+    queue.add(Int64(bucket))
+    queue.add(Int64(bitPattern: sum))
+    try queue.endRow(on: connection)
   }
 }

@@ -23,15 +23,21 @@ struct VersionTable {
   let terms: Terms
   /// Nil where a snapshot is read.
   private let ahead: VersionsAhead?
+  /// New versions on their way into the table; nil where a snapshot is read.
+  private let queue: RowQueue?
 
   init(connection: Connection, origins: Origins, terms: Terms) {
     (self.connection, self.origins, self.terms) = (connection, origins, terms)
     ahead = VersionsAhead()
+    queue = connection.queue(
+      RowQueue(
+        "INSERT OR REPLACE INTO _flotilla_version(tbl, key, \(Self.columns))",
+        into: "_flotilla_version", columns: 2 + Self.columnCount))
   }
 
   private init(snapshot connection: Connection, of other: VersionTable) {
     (self.connection, origins, terms) = (connection, other.origins, other.terms)
-    ahead = nil
+    (ahead, queue) = (nil, nil)
   }
 
   /// The same as another connection sees it.
@@ -122,7 +128,13 @@ struct VersionTable {
   }
 
   func put(_ version: Version, table: Int64, key: Key) throws(SQLiteError) {
-    try insert(Self.insert, version, table: table, key: key)
+    guard let queue else { preconditionFailure("a snapshot is not written") }
+    let columns = try columns(of: version)
+    ahead?.wrote(table, key)
+    queue.add(table)
+    queue.add(key.bytes)
+    columns.add(to: queue)
+    try queue.endRow(on: connection)
   }
 
   /// Runs a statement that puts a version into a table of versions: its parameters are the number
@@ -131,34 +143,11 @@ struct VersionTable {
   func insert(
     _ sql: String, _ version: Version, table: Int64, key: Key, _ rest: SQLite.Value? = nil
   ) throws(SQLiteError) -> Int {
-    // Origins that are new get their numbers first.
-    let number = try origins.number(of: version.dot.origin)
-    let isOwnCreation = version.created == version.dot
-    let created = isOwnCreation ? number : try origins.number(of: version.created.origin)
-    let author =
-      version.edit.origin == version.dot.origin
-      ? nil : try origins.number(of: version.edit.origin)
-    let extra = try VersionExtra(origins: origins, terms: terms).encode(version)
-    ahead?.wrote(table, key)
+    let columns = try columns(of: version)
     return try connection.with(sql) { (statement) throws(SQLiteError) in
       try statement.bind(table, at: 1)
-      try statement.bind(number, at: 3)
-      try statement.bind(Int64(version.dot.seq), at: 4)
-      try statement.bind(version.stamp.rawValue, at: 5)
-      if !version.isDeleted { try statement.bind(Int64(bitPattern: version.hash), at: 6) }
-      if !isOwnCreation {
-        try statement.bind(created, at: 7)
-        try statement.bind(Int64(version.created.seq), at: 8)
-      }
-      if version.createdAt != version.stamp {
-        try statement.bind(version.createdAt.rawValue, at: 9)
-      }
-      if let certificate = version.certificate {
-        try statement.bind(certificate.at.rawValue, at: 10)
-      }
-      if let extra { try statement.bind(.blob(extra), at: 11) }
-      if let author { try statement.bind(author, at: 12) }
-      if let rest { try statement.bind(rest, at: 13) }
+      try columns.bind(to: statement, at: 3)
+      if let rest { try statement.bind(rest, at: 3 + Self.columnCount) }
       return try statement.lending(key.bytes, at: 2) { () throws(SQLiteError) in
         while try statement.step() {}
         return connection.changes
@@ -166,10 +155,25 @@ struct VersionTable {
     }
   }
 
-  private static let insert = """
-    INSERT OR REPLACE INTO _flotilla_version(tbl, key, \(columns))
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-    """
+  /// A version as it is stored. Origins that are new get their numbers.
+  private func columns(of version: Version) throws(SQLiteError) -> VersionColumns {
+    let number = try origins.number(of: version.dot.origin)
+    var columns = VersionColumns(
+      origin: number, seq: Int64(version.dot.seq), stamp: version.stamp.rawValue)
+    if !version.isDeleted { columns.hash = Int64(bitPattern: version.hash) }
+    if version.created != version.dot {
+      columns.created = (
+        try origins.number(of: version.created.origin), Int64(version.created.seq)
+      )
+    }
+    if version.createdAt != version.stamp { columns.createdAt = version.createdAt.rawValue }
+    columns.at = version.certificate?.at.rawValue
+    columns.extra = try VersionExtra(origins: origins, terms: terms).encode(version)
+    if version.edit.origin != version.dot.origin {
+      columns.author = try origins.number(of: version.edit.origin)
+    }
+    return columns
+  }
 
   func remove(table: Int64, key: Key) throws(SQLiteError) {
     forgetAhead()

@@ -136,6 +136,12 @@ struct VersionColumns {
   var createdAt: Int64?
   var at: Int64?
   var extra: [UInt8]?
+  /// It is written alone: `extra` says it as well.
+  var author: Int64?
+
+  init(origin: Int64, seq: Int64, stamp: Int64) {
+    (self.origin, self.seq, self.stamp) = (origin, seq, stamp)
+  }
 
   init(_ statement: Statement, at first: Int) {
     origin = statement.integer(first)
@@ -148,6 +154,36 @@ struct VersionColumns {
     createdAt = statement.content(first + 6).integer
     at = statement.content(first + 7).integer
     if !statement.isNull(first + 8) { extra = statement.bytes(first + 8) }
+  }
+
+  /// Binds them one after another.
+  func bind(to statement: Statement, at first: Int) throws(SQLiteError) {
+    try statement.bind(origin, at: first)
+    try statement.bind(seq, at: first + 1)
+    try statement.bind(stamp, at: first + 2)
+    if let hash { try statement.bind(hash, at: first + 3) }
+    if let created {
+      try statement.bind(created.origin, at: first + 4)
+      try statement.bind(created.seq, at: first + 5)
+    }
+    if let createdAt { try statement.bind(createdAt, at: first + 6) }
+    if let at { try statement.bind(at, at: first + 7) }
+    if let extra { try statement.bind(.blob(extra), at: first + 8) }
+    if let author { try statement.bind(author, at: first + 9) }
+  }
+
+  /// Adds them to a row that waits.
+  func add(to queue: RowQueue) {
+    queue.add(origin)
+    queue.add(seq)
+    queue.add(stamp)
+    queue.add(hash)
+    queue.add(created?.origin)
+    queue.add(created?.seq)
+    queue.add(createdAt)
+    queue.add(at)
+    if let extra { queue.add(extra) } else { queue.addNull() }
+    queue.add(author)
   }
 }
 
