@@ -4,49 +4,37 @@
 /// insert one more row beside the last. So rows wait until there are sixteen. Nobody sees that they
 /// wait: a statement of the connection that names the table comes after them, and so does a commit.
 package final class RowQueue {
-  private enum Cell {
-    case null
-    case integer(Int64)
-    case bytes(Range<Int>)
-  }
-
   private static let rows = 16
 
   package let table: String
   private let columns: Int
   private let one: String
   private let several: String
-  private var cells: [Cell] = []
-  /// The bytes of all cells, one after another.
-  private var bytes: [UInt8] = []
+  private var cells = Cells()
   /// What has kept rows from their table: without them the transaction must not be committed.
   private var failure: SQLiteError?
 
   /// `insert` is the statement up to its values, as "INSERT INTO t(a, b)".
   package init(_ insert: String, into table: String, columns: Int) {
     (self.table, self.columns) = (table, columns)
-    let row = "(" + [String](repeating: "?", count: columns).joined(separator: ", ") + ")"
-    one = "\(insert) VALUES \(row)"
-    several =
-      "\(insert) VALUES " + [String](repeating: row, count: Self.rows).joined(separator: ", ")
-    cells.reserveCapacity(columns * Self.rows)
+    one = insert + Self.values(rows: 1, columns)
+    several = insert + Self.values(rows: Self.rows, columns)
   }
 
-  package var isEmpty: Bool { cells.isEmpty && failure == nil }
+  /// The end of a statement that inserts so many rows.
+  package static func values(rows: Int, _ columns: Int) -> String {
+    let row = "(" + [String](repeating: "?", count: columns).joined(separator: ", ") + ")"
+    return " VALUES " + [String](repeating: row, count: rows).joined(separator: ", ")
+  }
 
-  package func addNull() { cells.append(.null) }
-
-  package func add(_ integer: Int64) { cells.append(.integer(integer)) }
+  package var isEmpty: Bool { cells.count == 0 && failure == nil }
 
   package func add(_ integer: Int64?) {
-    cells.append(integer.map { .integer($0) } ?? .null)
+    if let integer { cells.add(integer) } else { cells.addNull() }
   }
 
-  /// Adds a blob.
-  package func add(_ blob: [UInt8]) {
-    let start = bytes.count
-    bytes.append(contentsOf: blob)
-    cells.append(.bytes(start..<bytes.count))
+  package func add(_ blob: [UInt8]?) {
+    if let blob { cells.add(blob, isText: false) } else { cells.addNull() }
   }
 
   /// A row is complete; the rows go into their table if there are enough, or no transaction is
@@ -60,49 +48,107 @@ package final class RowQueue {
   /// Puts the rows that wait into their table.
   package func flush(on connection: Connection) throws(SQLiteError) {
     if let failure { throw failure }
-    guard !cells.isEmpty else { return }
     let waiting = cells
-    cells.removeAll(keepingCapacity: true)
-    defer { bytes.removeAll(keepingCapacity: true) }
+    guard waiting.count > 0 else { return }
+    // What inserts them names the table, too.
+    cells = Cells()
     do throws(SQLiteError) {
       if waiting.count == columns * Self.rows {
-        try insert(several, waiting[...], on: connection)
+        try connection.run(several, waiting, 0..<waiting.count)
       } else {
         for start in stride(from: 0, to: waiting.count, by: columns) {
-          try insert(one, waiting[start..<start + columns], on: connection)
+          try connection.run(one, waiting, start..<start + columns)
         }
       }
     } catch {
       failure = error
       throw error
     }
+    cells = waiting
+    cells.removeAll()
   }
 
-  /// The transaction ends without them, or begins.
-  package func forget() {
-    cells.removeAll(keepingCapacity: true)
-    bytes.removeAll(keepingCapacity: true)
+  /// The transaction ends without them.
+  func forget() {
+    cells.removeAll()
     failure = nil
   }
+}
 
-  private func insert(
-    _ sql: String, _ cells: ArraySlice<Cell>, on connection: Connection
-  ) throws(SQLiteError) {
-    try connection.with(sql) { (statement) throws(SQLiteError) in
-      try bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteError) in
-        let bytes = UnsafeRawBufferPointer(bytes)
-        // What is lent must be given back before the bytes may move.
-        defer { statement.reset() }
-        for (index, cell) in cells.enumerated() {
-          switch cell {
-          case .null: break
-          case .integer(let integer): try statement.bind(integer, at: index + 1)
-          case .bytes(let range):
-            try statement.lend(
-              UnsafeRawBufferPointer(rebasing: bytes[range]), isText: false, at: index + 1)
-          }
+/// Values for the parameters of a statement, their bytes one after another in one place.
+package struct Cells {
+  private enum Cell {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(Range<Int>)
+    case blob(Range<Int>)
+  }
+
+  private var cells: [Cell] = []
+  private var bytes: [UInt8] = []
+
+  package init() {}
+
+  package var count: Int { cells.count }
+
+  package mutating func removeAll() {
+    cells.removeAll(keepingCapacity: true)
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  package mutating func addNull() { cells.append(.null) }
+
+  package mutating func add(_ integer: Int64) { cells.append(.integer(integer)) }
+
+  package mutating func add(_ real: Double) { cells.append(.real(real)) }
+
+  package mutating func add(_ bytes: [UInt8], isText: Bool) {
+    let start = self.bytes.count
+    self.bytes.append(contentsOf: bytes)
+    let range = start..<self.bytes.count
+    cells.append(isText ? .text(range) : .blob(range))
+  }
+
+  /// Lends some of them to a statement while `body` runs.
+  func lending<Result>(
+    _ range: Range<Int>, to statement: Statement, _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteError) in
+      // What is lent must be given back before the bytes may move.
+      defer { statement.reset() }
+      for (index, cell) in cells[range].enumerated() {
+        switch cell {
+        case .null: break
+        case .integer(let integer): try statement.bind(integer, at: index + 1)
+        case .real(let real): try statement.bind(.real(real), at: index + 1)
+        case .text(let place):
+          try statement.lend(bytes[raw: place], isText: true, at: index + 1)
+        case .blob(let place):
+          try statement.lend(bytes[raw: place], isText: false, at: index + 1)
         }
+      }
+      return try body()
+    }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  fileprivate subscript(raw range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(self)[range])
+  }
+}
+
+extension Connection {
+  /// Runs one statement to its end with some of the values; gives the number of rows changed.
+  @discardableResult
+  package func run(
+    _ sql: String, _ cells: Cells, _ range: Range<Int>
+  ) throws(SQLiteError) -> Int {
+    try with(sql) { (statement) throws(SQLiteError) in
+      try cells.lending(range, to: statement) { () throws(SQLiteError) in
         while try statement.step() {}
+        return changes
       }
     }
   }

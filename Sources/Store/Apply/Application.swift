@@ -24,6 +24,8 @@ struct Application {
   var isRepair = false
   /// What a whole member that sends them is known to hold.
   var held = Frontier()
+  /// Rows that go into their table together.
+  var newRows = NewRows()
 }
 
 extension Store {
@@ -266,10 +268,11 @@ extension Store {
         return
       }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
+      application.changed.insert(table.id)
+      if try gather(placement, statements, table, key, &application) { return }
       if try !place(placement, statements, table, key) {
         try postpone(placement, statements, table, key, &application)
       }
-      application.changed.insert(table.id)
     }
   }
 

@@ -274,8 +274,12 @@ extension Store {
         application.known += 1
         continue
       }
+      application.newRows.mayWait = try isNew(row, table, key)
+      if !application.newRows.mayWait { try placeGathered(&application) }
       try apply(row, table, key, at: now, &application)
     }
+    application.newRows.mayWait = false
+    try placeGathered(&application)
   }
 
   private func key(of row: ShapedRow, in table: ReplicaTable) throws(StoreError) -> Key {

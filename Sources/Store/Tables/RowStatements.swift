@@ -262,6 +262,13 @@ final class RowStatements {
     return text
   }
 
+  /// Inserts several rows, until one does not fit.
+  func insert(_ columns: [Int], rows: Int) -> String {
+    let names = columns.map { quoted(self.names[$0]) }.joined(separator: ", ")
+    return "INSERT OR FAIL INTO \(table)(\(names))"
+      + RowQueue.values(rows: rows, columns.count)
+  }
+
   /// The same, so that rows that are in the way go.
   func replacing(_ columns: [Int]) -> String {
     "INSERT OR REPLACE" + insert(columns).dropFirst("INSERT \(resolution)".count - 1)

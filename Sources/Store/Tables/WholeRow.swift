@@ -8,10 +8,16 @@ import SQLite
 struct WholeRow {
   /// For each value the column that it is for.
   let columns: [Int]
+  private static let (mostRows, mostValues) = (16, 256)
   private let inserting: String
+  /// The same for rows that are inserted together.
+  private let insertingAll: String
   private let updating: String
   /// The values that an update sets, and then those of the key.
   private let updated: [Int]
+
+  /// How many new rows go in with one statement.
+  let together: Int
 
   /// Nil if a column here has no value in rows of that shape, or a value has no column.
   init?(_ shape: TableShape, _ statements: RowStatements) {
@@ -23,6 +29,8 @@ struct WholeRow {
     // A row of nothing but a key is updated in its key.
     let updated = columns.indices.filter { statements.isUpdated(columns[$0]) }
     inserting = statements.insert(columns)
+    together = min(Self.mostRows, max(1, Self.mostValues / columns.count))
+    insertingAll = statements.insert(columns, rows: together)
     updating = statements.update(updated.map { columns[$0] })
     self.updated = updated + (0..<shape.keyCount)
   }
@@ -31,11 +39,30 @@ struct WholeRow {
     try connection.run(inserting, lending: values, values.indices)
   }
 
+  /// Inserts as many rows as go in together. If that fails, some may be in their table.
+  func insert(_ rows: [Placement], on connection: Connection) throws(SQLiteError) {
+    var cells = Cells()
+    for row in rows { for value in row.values { value.add(to: &cells) } }
+    try connection.run(insertingAll, cells, 0..<cells.count)
+  }
+
   /// Updates the row of that key; false if it is not there.
   func update(
     _ values: [Replication.Value], on connection: Connection
   ) throws(SQLiteError) -> Bool {
     try connection.run(updating, lending: values, updated) > 0
+  }
+}
+
+extension Replication.Value {
+  fileprivate func add(to cells: inout Cells) {
+    switch self {
+    case .null: cells.addNull()
+    case .integer(let integer): cells.add(integer)
+    case .real(let real): cells.add(real)
+    case .text(let bytes): cells.add(bytes, isText: true)
+    case .blob(let bytes): cells.add(bytes, isText: false)
+    }
   }
 }
 

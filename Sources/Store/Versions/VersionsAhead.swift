@@ -182,7 +182,7 @@ struct VersionColumns {
     queue.add(created?.seq)
     queue.add(createdAt)
     queue.add(at)
-    if let extra { queue.add(extra) } else { queue.addNull() }
+    queue.add(extra)
     queue.add(author)
   }
 }
