@@ -48,10 +48,10 @@ package final class RowQueue {
   /// Puts the rows that wait into their table.
   package func flush(on connection: Connection) throws(SQLiteError) {
     if let failure { throw failure }
-    let waiting = cells
-    guard waiting.count > 0 else { return }
+    guard cells.count > 0 else { return }
     // What inserts them names the table, too.
-    cells = Cells()
+    var waiting = Cells()
+    swap(&cells, &waiting)
     do throws(SQLiteError) {
       if waiting.count == columns * Self.rows {
         try connection.run(several, waiting, 0..<waiting.count)
@@ -64,8 +64,8 @@ package final class RowQueue {
       failure = error
       throw error
     }
-    cells = waiting
-    cells.removeAll()
+    waiting.removeAll()
+    swap(&cells, &waiting)
   }
 
   /// The transaction ends without them.
