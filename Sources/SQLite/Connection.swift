@@ -13,6 +13,8 @@ package final class Connection {
   private var statements = StatementCache()
   /// Rows that go into their tables before a statement that names one of these.
   private var queues: [RowQueue] = []
+  /// How many rows these have written.
+  var queued = 0
   /// While this is set no statement runs outside of a transaction. After an error SQLite may have
   /// rolled back by itself, and what runs then would be committed at once.
   package var isBound = false
@@ -190,6 +192,8 @@ package final class Connection {
 
   package var changes: Int { Int(sqlite3_changes64(handle)) }
   package var totalChanges: Int { Int(sqlite3_total_changes64(handle)) }
+  /// The same without rows that have waited.
+  package var changesBesideQueues: Int { totalChanges - queued }
   package var lastInsertRowID: Int64 { sqlite3_last_insert_rowid(handle) }
   /// False while a transaction is open.
   package var isAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }

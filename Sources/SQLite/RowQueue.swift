@@ -52,6 +52,8 @@ package final class RowQueue {
     // What inserts them names the table, too.
     var waiting = Cells()
     swap(&cells, &waiting)
+    let before = connection.totalChanges
+    defer { connection.queued += connection.totalChanges - before }
     do throws(SQLiteError) {
       if waiting.count == columns * Self.rows {
         try connection.run(several, waiting, 0..<waiting.count)
@@ -103,7 +105,7 @@ package struct Cells {
 
   package mutating func add(_ real: Double) { cells.append(.real(real)) }
 
-  package mutating func add(_ bytes: [UInt8], isText: Bool) {
+  package mutating func add(_ bytes: some Collection<UInt8>, isText: Bool) {
     let start = self.bytes.count
     self.bytes.append(contentsOf: bytes)
     let range = start..<self.bytes.count
@@ -140,6 +142,17 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension Connection {
+  /// The same as `with`, with all of these values.
+  package func with<Result>(
+    _ sql: String, _ cells: Cells, _ body: (Statement) throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try with(sql) { (statement) throws(SQLiteError) in
+      try cells.lending(0..<cells.count, to: statement) { () throws(SQLiteError) in
+        try body(statement)
+      }
+    }
+  }
+
   /// Runs one statement to its end with some of the values; gives the number of rows changed.
   @discardableResult
   package func run(

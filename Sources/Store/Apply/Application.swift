@@ -40,7 +40,9 @@ extension Store {
     }
     let incoming = row.row.version
     if tables.hasHeld, try meetHeld(row, table, key, &application) { return }
-    var old = try versions.version(table: table.id, key: key)
+    // Of one that is new it was asked already.
+    var old =
+      application.newRows.mayWait ? nil : try versions.version(table: table.id, key: key)
     var meeting = viewpoint.meeting(incoming, old)
     if case .waits = meeting, old == nil, !viewpoint.isUndecided(incoming),
       let gone = try lost.version(table, key), incoming.rank <= gone.rank

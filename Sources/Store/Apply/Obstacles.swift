@@ -4,7 +4,7 @@ import Replication
 ///
 /// A row that is parked behind one that goes before it and has its value stays so until one of the
 /// two changes. So each change costs no more than the rows behind it, however many are parked.
-struct Obstacles {
+final class Obstacles {
   /// The parked rows behind a row that stands.
   private var behind: [Key: Set<Key>] = [:]
   /// What is to be tried: rows that have changed, and those that were behind them.
@@ -12,17 +12,17 @@ struct Obstacles {
   /// What is tried each time, for another reason than a row that goes before it keeps it out.
   private var restless: Set<Key> = []
 
-  mutating func changed(_ key: Key) {
+  func changed(_ key: Key) {
     due.insert(key)
     if let freed = behind.removeValue(forKey: key) { due.formUnion(freed) }
   }
 
-  mutating func found(_ key: Key, behind other: Key) { behind[other, default: []].insert(key) }
+  func found(_ key: Key, behind other: Key) { behind[other, default: []].insert(key) }
 
-  mutating func foundNone(of key: Key) { restless.insert(key) }
+  func foundNone(of key: Key) { restless.insert(key) }
 
   /// Takes out what is to be tried now.
-  mutating func takeDue() -> Set<Key> {
+  func takeDue() -> Set<Key> {
     defer { (due, restless) = ([], []) }
     return due.union(restless)
   }

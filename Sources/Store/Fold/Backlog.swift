@@ -107,14 +107,12 @@ struct Backlog {
   }
 
   /// Touches that are folded one after another.
-  struct Run: Swift.Sequence {
+  struct Run {
     fileprivate let touches: [Touch]
     fileprivate let order: ArraySlice<UInt32>
 
     var count: Int { order.count }
 
-    func makeIterator() -> some IteratorProtocol<Touch> {
-      order.lazy.map { touches[Int($0)] }.makeIterator()
-    }
+    subscript(index: Int) -> Touch { touches[Int(order[order.startIndex + index])] }
   }
 }

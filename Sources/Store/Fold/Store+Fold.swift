@@ -86,7 +86,9 @@ extension Store {
     // A push is of one slice. What one commit should show whole is not sent in parts.
     if waiting > room { edits.goOn(isSent: waiting > pace.wholeRows) }
     while room > 0, let touches = journal.next(room) {
-      for touch in touches {
+      var ahead = RowsAhead(on: connection)
+      for index in 0..<touches.count {
+        let touch = touches[index]
         guard let table = tables.byID[touch.table] else { continue }
         // Somebody may have read what stood there for a moment.
         changeLog.note(table, touch.key)
@@ -94,7 +96,9 @@ extension Store {
           try refold(table, touch.key, madeAt: touch.moment, &edits, at: now)
           continue
         }
-        try fold(table, touch.key, madeAt: touch.moment, &edits)
+        guard let statements = table.statements else { continue }
+        let row = try ahead.row(index, of: touches, table, statements)
+        try fold(table, touch.key, row, madeAt: touch.moment, &edits)
       }
       room -= touches.count
       try journal.removeFolded()

@@ -28,12 +28,12 @@ final class RowStatements {
   let deleteByKey: String
   let existsByKey: String
 
-  private let table: String
+  let table: String
   /// `OR ABORT`, where the table says something else. It holds for statements of triggers, too.
   private let resolution: String
   let keyCondition: String
   /// The key columns, with the collation by which two keys are one.
-  private let keyTerms: [String]
+  let keyTerms: [String]
   /// A key column can change though the row stays the same one (case, 1 for 1.0).
   private let writesKey: Bool
   /// Texts that were made for some columns.
@@ -44,6 +44,8 @@ final class RowStatements {
   private var lastWhole: (shape: TableShape, row: WholeRow?)?
   private var lastInsert: (columns: [Int], text: String) = ([], "")
   private var lastUpdate: (columns: [Int], text: String) = ([], "")
+  /// The text that reads several rows.
+  var lastTogether: (count: Int, text: String)?
 
   /// `columnNames` tells the first name of each column of the schema; their own, if nil.
   init(_ schema: TableSchema, _ columnNames: ColumnNames? = nil) {
@@ -260,13 +262,6 @@ final class RowStatements {
     let text = "INSERT \(resolution)INTO \(table)(\(names)) VALUES (\(marks))"
     if inserts.count < Self.mostTexts { inserts[columns] = text }
     return text
-  }
-
-  /// Inserts several rows, until one does not fit.
-  func insert(_ columns: [Int], rows: Int) -> String {
-    let names = columns.map { quoted(self.names[$0]) }.joined(separator: ", ")
-    return "INSERT OR FAIL INTO \(table)(\(names))"
-      + RowQueue.values(rows: rows, columns.count)
   }
 
   /// The same, so that rows that are in the way go.

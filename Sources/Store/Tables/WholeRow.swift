@@ -5,7 +5,7 @@ import SQLite
 ///
 /// So are nearly all: columns differ only while a migration is on its way. Of such a row nothing
 /// has to be found out but whether its table shows what it says.
-struct WholeRow {
+final class WholeRow {
   /// For each value the column that it is for.
   let columns: [Int]
   private static let (mostRows, mostValues) = (16, 256)
@@ -51,18 +51,6 @@ struct WholeRow {
     _ values: [Replication.Value], on connection: Connection
   ) throws(SQLiteError) -> Bool {
     try connection.run(updating, lending: values, updated) > 0
-  }
-}
-
-extension Replication.Value {
-  fileprivate func add(to cells: inout Cells) {
-    switch self {
-    case .null: cells.addNull()
-    case .integer(let integer): cells.add(integer)
-    case .real(let real): cells.add(real)
-    case .text(let bytes): cells.add(bytes, isText: true)
-    case .blob(let bytes): cells.add(bytes, isText: false)
-    }
   }
 }
 

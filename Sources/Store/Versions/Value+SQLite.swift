@@ -23,6 +23,16 @@ extension Replication.Value {
     case .blob(let bytes): .blob(bytes)
     }
   }
+
+  func add(to cells: inout Cells) {
+    switch self {
+    case .null: cells.addNull()
+    case .integer(let integer): cells.add(integer)
+    case .real(let real): cells.add(real)
+    case .text(let bytes): cells.add(bytes, isText: true)
+    case .blob(let bytes): cells.add(bytes, isText: false)
+    }
+  }
 }
 
 extension Connection {
