@@ -17,7 +17,8 @@ extension RowStatements {
     let names = self.names.map { "t.\(quoted($0))" }.joined(separator: ", ")
     let condition = zip(keyTerms, keys).map { "t.\($0) = asked.\($1)" }
     let text = """
-      WITH asked(number, \(keys.joined(separator: ", "))) AS (VALUES \(rows.joined(separator: ", ")))
+      WITH asked(number, \(keys.joined(separator: ", ")))
+      AS (VALUES \(rows.joined(separator: ", ")))
       SELECT \(names), asked.number FROM asked CROSS JOIN \(table) AS t
       WHERE \(condition.joined(separator: " AND "))
       """
