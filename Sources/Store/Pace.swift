@@ -15,6 +15,8 @@ package struct Pace: Sendable {
   /// Rows and bytes merged in one commit of a long exchange.
   package var mergedRows = 500
   package var mergedBytes = Limits.wholeBytes
+  /// So many rows are read, or inserted, with one statement.
+  package var rowsTogether = 16
   /// Rows compared with their versions, or versions looked through, in one slice.
   package var comparedRows = 500
   /// A batch is sent on once it has this many bytes or rows.

@@ -155,6 +155,7 @@ final class StoreReplica: SimulatedReplica {
     pace.comparedRows = random.pick([2, 5, 500])
     if faults[.slices] > 0 { pace.wholeRows = 0 }
     pace.batchRows = random.pick([1, 3, 500])
+    pace.rowsTogether = [1: 1, 3: 2][pace.batchRows] ?? 4
     pace.mergedRows = pace.batchRows == 1 ? 2 : pace.batchRows
     if pace.batchRows == 3 { (pace.longRow, pace.pieceBytes) = (30, 20) }
     pace.recentRows = random.pick([4, 12, 60, 20_000])

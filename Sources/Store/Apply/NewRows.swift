@@ -62,9 +62,11 @@ extension Store {
       try placeGathered(&application)
     }
     application.newRows.add(placement, table, key)
-    if application.newRows.rows.count == whole.together { try placeGathered(&application) }
+    if application.newRows.rows.count >= together(whole) { try placeGathered(&application) }
     return true
   }
+
+  private func together(_ whole: WholeRow) -> Int { min(whole.most, pace.rowsTogether) }
 
   /// Puts the rows that wait for each other into their table.
   func placeGathered(_ application: inout Application) throws {
@@ -81,7 +83,7 @@ extension Store {
     _ rows: [(placement: Placement, key: Key)], _ statements: RowStatements, _ table: ReplicaTable
   ) throws -> Bool {
     guard let first = rows.first, let whole = statements.whole(first.placement.shape),
-      rows.count == whole.together, rows.count > 1
+      rows.count >= together(whole), rows.count > 1
     else { return false }
     let broken = try writing(table, first.key) { () throws(SQLiteError) in
       try whole.insert(rows.map(\.placement), on: connection)

@@ -6,11 +6,12 @@ import SQLite
 /// Touches come in the order of keys, so to find each row alone costs SQLite most of the reading.
 /// As soon as anything but versions is written, what was read counts no more.
 struct RowsAhead {
-  private static let together = 16
   /// After rows that nobody has used, so many are read one by one.
   private static let pause = 256
 
   private let connection: Connection
+  /// So many are read at once.
+  private let together: Int
   private var rows: [StandingRow?] = []
   /// Which touch the first of them belongs to.
   private var start = 0
@@ -19,7 +20,9 @@ struct RowsAhead {
   private var changes = 0
   private var rest = 0
 
-  init(on connection: Connection) { self.connection = connection }
+  init(_ together: Int, on connection: Connection) {
+    (self.together, self.connection) = (together, connection)
+  }
 
   /// The row of a touch as it stands; nil if there is none.
   @_optimize(speed)
@@ -46,16 +49,16 @@ struct RowsAhead {
   private mutating func read(
     _ index: Int, of touches: Backlog.Run, _ table: ReplicaTable, _ statements: RowStatements
   ) throws(SQLiteError) -> Bool {
-    let end = index + Self.together
+    let end = index + together
     guard end <= touches.count, touches[end - 1].table == table.id else { return false }
     var cells = Cells()
     for index in index..<end {
       guard touches[index].key.add(to: &cells, count: statements.keyCount) else { return false }
     }
-    rows = [StandingRow?](repeating: nil, count: Self.together)
+    rows = [StandingRow?](repeating: nil, count: together)
     (start, used, changes) = (index, 0, connection.changesBesideQueues)
     let number = statements.names.count
-    try connection.with(statements.select(together: Self.together), cells) {
+    try connection.with(statements.select(together: together), cells) {
       (statement) throws(SQLiteError) in
       while try statement.step() {
         rows[statement.int(number)] = StandingRow(statement, statements)

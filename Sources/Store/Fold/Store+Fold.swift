@@ -86,7 +86,7 @@ extension Store {
     // A push is of one slice. What one commit should show whole is not sent in parts.
     if waiting > room { edits.goOn(isSent: waiting > pace.wholeRows) }
     while room > 0, let touches = journal.next(room) {
-      var ahead = RowsAhead(on: connection)
+      var ahead = RowsAhead(pace.rowsTogether, on: connection)
       for index in 0..<touches.count {
         let touch = touches[index]
         guard let table = tables.byID[touch.table] else { continue }

@@ -25,4 +25,11 @@ extension RowStatements {
     lastTogether = (count, text)
     return text
   }
+
+  /// Every column of the rows whose columns at these places of the shape hold what is bound.
+  func select(where places: [Int]) -> String {
+    let names = self.names.map(quoted).joined(separator: ", ")
+    let condition = places.map { "\(quoted(self.names[$0])) = ?" }.joined(separator: " AND ")
+    return "SELECT \(names) FROM \(table) WHERE \(condition)"
+  }
 }

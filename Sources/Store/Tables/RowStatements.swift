@@ -144,13 +144,6 @@ final class RowStatements {
   /// Some columns of the row with the key that is bound.
   func select(_ names: String) -> String { "SELECT \(names) FROM \(table) WHERE \(keyCondition)" }
 
-  /// Every column of the rows whose columns at these places of the shape hold what is bound.
-  func select(where places: [Int]) -> String {
-    let names = self.names.map(quoted).joined(separator: ", ")
-    let condition = places.map { "\(quoted(self.names[$0])) = ?" }.joined(separator: " AND ")
-    return "SELECT \(names) FROM \(table) WHERE \(condition)"
-  }
-
   /// The value that most of the first rows have in a column, and how many of how many do.
   func commonest(
     _ column: Int, on connection: Connection

@@ -8,16 +8,16 @@ import SQLite
 final class WholeRow {
   /// For each value the column that it is for.
   let columns: [Int]
-  private static let (mostRows, mostValues) = (16, 256)
+  private static let mostValues = 256
   private let inserting: String
-  /// The same for rows that are inserted together.
-  private let insertingAll: String
+  /// The same for so many rows.
+  private var insertingAll: (rows: Int, text: String)?
   private let updating: String
   /// The values that an update sets, and then those of the key.
   private let updated: [Int]
-
-  /// How many new rows go in with one statement.
-  let together: Int
+  /// How many new rows may go in with one statement.
+  let most: Int
+  private unowned let statements: RowStatements
 
   /// Nil if a column here has no value in rows of that shape, or a value has no column.
   init?(_ shape: TableShape, _ statements: RowStatements) {
@@ -29,8 +29,8 @@ final class WholeRow {
     // A row of nothing but a key is updated in its key.
     let updated = columns.indices.filter { statements.isUpdated(columns[$0]) }
     inserting = statements.insert(columns)
-    together = min(Self.mostRows, max(1, Self.mostValues / columns.count))
-    insertingAll = statements.insert(columns, rows: together)
+    most = max(1, Self.mostValues / columns.count)
+    self.statements = statements
     updating = statements.update(updated.map { columns[$0] })
     self.updated = updated + (0..<shape.keyCount)
   }
@@ -39,11 +39,14 @@ final class WholeRow {
     try connection.run(inserting, lending: values, values.indices)
   }
 
-  /// Inserts as many rows as go in together. If that fails, some may be in their table.
+  /// Inserts several rows. If that fails, some may be in their table.
   func insert(_ rows: [Placement], on connection: Connection) throws(SQLiteError) {
     var cells = Cells()
     for row in rows { for value in row.values { value.add(to: &cells) } }
-    try connection.run(insertingAll, cells, 0..<cells.count)
+    if insertingAll?.rows != rows.count {
+      insertingAll = (rows.count, statements.insert(columns, rows: rows.count))
+    }
+    try connection.run(insertingAll?.text ?? "", cells, 0..<cells.count)
   }
 
   /// Updates the row of that key; false if it is not there.
