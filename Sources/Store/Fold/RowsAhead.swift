@@ -50,10 +50,12 @@ struct RowsAhead {
     _ index: Int, of touches: Backlog.Run, _ table: ReplicaTable, _ statements: RowStatements
   ) throws(SQLiteError) -> Bool {
     let end = index + together
-    guard end <= touches.count, touches[end - 1].table == table.id else { return false }
+    guard end <= touches.count else { return false }
     var cells = Cells()
     for index in index..<end {
-      guard touches[index].key.add(to: &cells, count: statements.keyCount) else { return false }
+      let touch = touches[index]
+      guard touch.table == table.id, touch.key.add(to: &cells, count: statements.keyCount)
+      else { return false }
     }
     rows = [StandingRow?](repeating: nil, count: together)
     (start, used, changes) = (index, 0, connection.changesBesideQueues)
