@@ -93,16 +93,32 @@ actor StoreActor {
   /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
   func merge(_ slice: MergeSlice) async throws(StoreError) -> (MergeOutcome, Position) {
     while try await foldBacklog(isSent: false) != nil {}
+    if let done = try await mergeOnce(slice, isLimited: true) { return done }
+    try opened().beginMakingWay()
+    defer { store?.endMakingWay() }
+    while true {
+      while try opened().isMakingWay, try await fold(isSent: false).0.hasMore {}
+      let isLimited = try opened().hasMadeWay
+      if let done = try await mergeOnce(slice, isLimited: isLimited) { return done }
+    }
+  }
+
+  /// The same in one commit; nil if it is limited, and rows are to be parked before.
+  private func mergeOnce(
+    _ slice: MergeSlice, isLimited: Bool
+  ) async throws(StoreError) -> (MergeOutcome, Position)? {
     let isBulk = isShared && slice.isLong
     if isShared { await wait(until: courtesy.nextHold) }
     let (outcome, position, held) = try await patiently { (store) throws(StoreError) in
       let before = store.lockHeld
       return (
-        try store.merge(slice, at: clock.now), store.position,
-        (store.lockHeld - before).microseconds
+        try isLimited
+          ? store.mergeIfRoom(slice, at: clock.now) : store.merge(slice, at: clock.now),
+        store.position, (store.lockHeld - before).microseconds
       )
     }
     if isBulk || isShared && Self.isLong(held) { try note(held) }
+    guard let outcome else { return nil }
     if slice.isFull { mergeSize.held(for: held / 1_000) }
     return (outcome, position)
   }

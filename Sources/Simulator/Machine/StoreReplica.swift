@@ -156,6 +156,7 @@ final class StoreReplica: SimulatedReplica {
     if faults[.slices] > 0 { pace.wholeRows = 0 }
     pace.batchRows = random.pick([1, 3, 500])
     pace.mergedRows = pace.batchRows == 1 ? 2 : pace.batchRows
+    pace.parkedRows = pace.batchRows
     if pace.batchRows == 3 { (pace.longRow, pace.pieceBytes) = (30, 20) }
     pace.recentRows = random.pick([4, 12, 60, 20_000])
     if faults[.slices] > 0 { pace.snapshotTime = random.pick([0, 40, 30_000]) }

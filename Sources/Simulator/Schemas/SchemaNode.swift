@@ -36,6 +36,7 @@ final class SchemaNode {
     pace.journalEntries = random.pick([3, 10, 1_000])
     pace.comparedRows = random.pick([2, 5, 500])
     pace.batchRows = random.pick([1, 3, 500])
+    pace.parkedRows = pace.batchRows
     pace.recentRows = random.pick([4, 20_000])
     self.pace = pace
     skew = Int64(random.below(4_000)) - 2_000

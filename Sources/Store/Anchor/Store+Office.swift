@@ -130,7 +130,8 @@ extension Store {
 
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
-    let more = try comparing() != nil || hasOfficeWork() || isSweeping
+    let more =
+      try comparing() != nil || hasOfficeWork() || isSweeping || isMakingWay || isRecalling
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
     var push = more ? nil : edits.push(own, judged: isNew ? news : nil)
