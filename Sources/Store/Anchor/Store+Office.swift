@@ -48,7 +48,7 @@ extension Store {
     at now: Instant, _ body: (inout Edits) throws -> Void
   ) throws(StoreError) -> FoldResult {
     try requireTime(at: now)
-    while try fold(at: now).hasMore {}
+    _ = try foldWritten(at: now)
     return try transaction {
       var edits = beginEdits()
       try foldRest(&edits, at: now)

@@ -50,8 +50,17 @@ struct Crowd {
   /// So many rows may be parked in the open transaction because others go; nil if all.
   var limit: Int?
 
+  /// How many ask that what is parked and what comes back be left for later.
+  private var resting = 0
+
   /// Rows wait for what is there: it is about to go.
   var isUnderWay: Bool { merges > 0 || !targets.isEmpty }
+
+  var isResting: Bool { resting > 0 }
+
+  mutating func rest() { resting += 1 }
+
+  mutating func goOn() { resting -= 1 }
 
   mutating func begin() { merges += 1 }
 
@@ -116,15 +125,27 @@ extension Store {
   }
 
   /// Whether rows are to be parked before others go, which folds do.
-  package var isMakingWay: Bool { parking.crowd.isUnderWay && !parking.crowd.targets.isEmpty }
+  package var isMakingWay: Bool { !parking.crowd.isResting && !parking.crowd.targets.isEmpty }
 
   /// Whether rows may wait for what is there.
   var isRecalling: Bool {
     get throws(SQLiteError) {
-      guard parking.recall != nil, !parking.crowd.isUnderWay, !references.isEmpty
+      let crowd = parking.crowd
+      guard parking.recall != nil, !crowd.isUnderWay, !crowd.isResting, !references.isEmpty
       else { return false }
       return try shelf.hasWaiting
     }
+  }
+
+  /// Folds all that programs have written, in commits that follow one another. Rows that are parked
+  /// for others, and those that come back, are left to folds that leave the write lock free between
+  /// them.
+  func foldWritten(at now: Instant) throws(StoreError) -> FoldResult {
+    parking.crowd.rest()
+    defer { parking.crowd.goOn() }
+    var last = try fold(at: now)
+    while last.hasMore { last = try fold(at: now) }
+    return last
   }
 
   /// Parks a slice of what refers to rows that are about to go, in the open transaction; what

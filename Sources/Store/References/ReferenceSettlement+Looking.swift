@@ -14,7 +14,9 @@ extension ReferenceSettlement {
 
   /// Looks at a slice of the rows that wait: what they watch may be there.
   func recallSlice() throws {
-    guard var recall = store.parking.recall, !store.parking.crowd.isUnderWay else { return }
+    let crowd = store.parking.crowd
+    guard var recall = store.parking.recall, !crowd.isUnderWay, !crowd.isResting
+    else { return }
     let limit = 4 * store.pace.parkedRows
     let slice = try shelf.waiting(after: recall.last, limit: limit)
     var isAll = slice.count < limit
