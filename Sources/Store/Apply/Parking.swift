@@ -30,7 +30,7 @@ struct Parking {
   /// What is about to go, while what refers to it is parked.
   var crowd = Crowd()
   /// How far a walk has come through the rows that wait for others: what they wait for may be
-  /// there, for all could not come back at once, or nobody remembers. Nil if nothing is to be found.
+  /// there, for all could not come back at once, or nobody remembers. Nil if none is to be found.
   private(set) var recall: Recall? = Recall()
   /// So many rows that wait may still come back in the open transaction.
   var room = 0

@@ -4,7 +4,7 @@ import SQLite
 /// What refers to rows that are about to go, where that is more than one commit may park.
 ///
 /// A member deletes a customer with 30,000 orders. To park all of them in the commit in which the
-/// customer goes would hold the write lock for seconds. So they are parked before, some in a commit.
+/// customer goes would hold the write lock for seconds. So they are parked before, some at a time.
 struct Crowd {
   /// What rows refer to.
   struct Target {

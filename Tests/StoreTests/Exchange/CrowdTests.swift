@@ -8,7 +8,8 @@ import Testing
 @Suite struct CrowdTests {
   private static let schema = """
     CREATE TABLE customer(id TEXT PRIMARY KEY NOT NULL, best TEXT REFERENCES invoice);
-    CREATE TABLE invoice(id TEXT PRIMARY KEY NOT NULL, note TEXT, customer TEXT REFERENCES customer);
+    CREATE TABLE invoice(
+      id TEXT PRIMARY KEY NOT NULL, note TEXT, customer TEXT REFERENCES customer);
     CREATE TABLE line(id TEXT PRIMARY KEY NOT NULL, invoice TEXT NOT NULL REFERENCES invoice);
     CREATE INDEX of_customer ON invoice(customer);
     CREATE INDEX of_invoice ON line(invoice);
@@ -151,7 +152,6 @@ import Testing
     try other.write("UPDATE customer SET best = 12 WHERE id = 'c'")
     try other.foldAll()
     try delete(ann)
-    // Ann has deleted another row since, so that hers is the newer edit.
     for slice in try slices(from: ann, at: other) { try merge(slice, at: other, "invoice", by: 4) }
     try fold(other, "invoice", by: 3)
     #expect(try count(other, "invoice") == 0)
