@@ -127,6 +127,9 @@ extension Store {
   /// Whether rows are to be parked before others go, which folds do.
   package var isMakingWay: Bool { !parking.crowd.isResting && !parking.crowd.targets.isEmpty }
 
+  /// Whether folds park rows for others, or look for those that may come back.
+  package var movesParked: Bool { isMakingWay || parking.recall != nil }
+
   /// Whether rows may wait for what is there.
   var isRecalling: Bool {
     get throws(SQLiteError) {
