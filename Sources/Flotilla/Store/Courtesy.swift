@@ -30,8 +30,8 @@ struct Courtesy: Sendable {
     waited < 128 ? shortPause : waited < 228 ? 60 : longPause
   }
 
-  /// The lock was held from `start` to `end`; `isWanted` if programs write, too. `least`: so long it
-  /// is free in any case.
+  /// The lock was held from `start` to `end`; `isWanted` if programs write, too. It is free for
+  /// `least` ms in any case.
   mutating func held(from start: Int64, to end: Int64, isWanted: Bool, least: Int64 = 0) {
     // After a quiet time a new series of holds begins.
     if start - nextHold > Self.period { lastLongPause = start }
