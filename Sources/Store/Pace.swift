@@ -41,6 +41,9 @@ package struct Pace: Sendable {
   /// Rows that are remembered for peers who lack little.
   package var recentRows = 20_000
 
+  /// Rows that others put to wait, or let come back, in one commit of theirs.
+  package var parkedRows = 500
+
   /// So many rulings are kept; the oldest go first.
   package var rulings = 100_000
 

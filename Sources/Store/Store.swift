@@ -216,6 +216,8 @@ package final class Store {
   ) throws(StoreError) -> Result {
     recent.begin()
     kinship.begin()
+    rulings.begin()
+    parking.room = pace.parkedRows
     versions.forgetAhead()
     let before = origins.frontier
     defer { shelf.end() }

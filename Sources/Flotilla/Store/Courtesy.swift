@@ -30,8 +30,9 @@ struct Courtesy: Sendable {
     waited < 128 ? shortPause : waited < 228 ? 60 : longPause
   }
 
-  /// The lock was held from `start` to `end`; `isWanted` if programs write, too.
-  mutating func held(from start: Int64, to end: Int64, isWanted: Bool) {
+  /// The lock was held from `start` to `end`; `isWanted` if programs write, too. It is free for
+  /// `least` ms in any case.
+  mutating func held(from start: Int64, to end: Int64, isWanted: Bool, least: Int64 = 0) {
     // After a quiet time a new series of holds begins.
     if start - nextHold > Self.period { lastLongPause = start }
     if start - nextHold > Self.shortPause { seriesStart = start }
@@ -41,6 +42,7 @@ struct Courtesy: Sendable {
     } else if !isWanted, end - seriesStart >= Self.series {
       pause = Self.pause(after: end - seriesStart)
     }
+    pause = max(pause, least)
     if pause >= Self.longPause { lastLongPause = end + pause }
     if pause > 0 { seriesStart = end + pause }
     nextHold = end + pause

@@ -93,16 +93,32 @@ actor StoreActor {
   /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
   func merge(_ slice: MergeSlice) async throws(StoreError) -> (MergeOutcome, Position) {
     while try await foldBacklog(isSent: false) != nil {}
+    if let done = try await mergeOnce(slice, isLimited: true) { return done }
+    try opened().beginMakingWay()
+    defer { store?.endMakingWay() }
+    while true {
+      while try opened().isMakingWay, try await fold(isSent: false).0.hasMore {}
+      let isLimited = try opened().hasMadeWay
+      if let done = try await mergeOnce(slice, isLimited: isLimited) { return done }
+    }
+  }
+
+  /// The same in one commit; nil if it is limited, and rows are to be parked before.
+  private func mergeOnce(
+    _ slice: MergeSlice, isLimited: Bool
+  ) async throws(StoreError) -> (MergeOutcome, Position)? {
     let isBulk = isShared && slice.isLong
-    if isShared { await wait(until: courtesy.nextHold) }
+    if isShared { await waitForTurn() }
     let (outcome, position, held) = try await patiently { (store) throws(StoreError) in
       let before = store.lockHeld
       return (
-        try store.merge(slice, at: clock.now), store.position,
-        (store.lockHeld - before).microseconds
+        try isLimited
+          ? store.mergeIfRoom(slice, at: clock.now) : store.merge(slice, at: clock.now),
+        store.position, (store.lockHeld - before).microseconds
       )
     }
     if isBulk || isShared && Self.isLong(held) { try note(held) }
+    guard let outcome else { return nil }
     if slice.isFull { mergeSize.held(for: held / 1_000) }
     return (outcome, position)
   }
@@ -114,7 +130,7 @@ actor StoreActor {
   func fold(
     until deadline: Int64 = .max, isSent: Bool = true
   ) async throws(StoreError) -> (FoldResult, Position, held: Int64) {
-    await wait(until: courtesy.nextHold)
+    await waitForTurn()
     let rows = foldSize.rows
     let (result, position, held) = try await patiently(until: deadline) {
       (store) throws(StoreError) in
@@ -126,7 +142,11 @@ actor StoreActor {
         try store.fold(at: clock.now), store.position, (store.lockHeld - before).microseconds
       )
     }
-    if result.hasMore || Self.isLong(held) { try note(held) }
+    if result.hasMore || Self.isLong(held) {
+      // Nobody waits for rows that are parked for others, or come back: who writes goes first.
+      let isForOthers = result.versions == 0 && store?.movesParked == true
+      try note(held, least: isForOthers ? Courtesy.shortPause : 0)
+    }
     if result.hasMore { foldSize.held(for: held / 1_000) }
     return (result, position, held)
   }
@@ -136,11 +156,12 @@ actor StoreActor {
   private static func isLong(_ held: Int64) -> Bool { held > Courtesy.least * 1_000 }
 
   /// Notes that the write lock was held for so many µs, and whether a program has written of late.
-  private func note(_ held: Int64) throws(StoreError) {
+  private func note(_ held: Int64, least: Int64 = 0) throws(StoreError) {
     let end = Uptime.now
     let version = try opened().dataVersion()
     others.looked(version: version, cuts: checkpointer?.cuts ?? 0, at: end)
-    courtesy.held(from: end - held / 1_000, to: end, isWanted: others.write(at: end))
+    courtesy.held(
+      from: end - held / 1_000, to: end, isWanted: others.write(at: end), least: least)
   }
 
   /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.
@@ -150,6 +171,13 @@ actor StoreActor {
   ) async throws(StoreError) -> (FoldResult, Position, held: Int64)? {
     guard clock.now.site != nil, try opened().hasBacklog() else { return nil }
     return try await fold(isSent: isSent)
+  }
+
+  /// Waits until the lock may be taken again. Who waited beside may have had it meanwhile.
+  private func waitForTurn() async {
+    while courtesy.nextHold > Uptime.now, !Task.isCancelled {
+      await wait(until: courtesy.nextHold)
+    }
   }
 
   private func wait(until moment: Int64) async {

@@ -157,6 +157,7 @@ final class StoreReplica: SimulatedReplica {
     pace.batchRows = random.pick([1, 3, 500])
     pace.rowsTogether = [1: 1, 3: 2][pace.batchRows] ?? 4
     pace.mergedRows = pace.batchRows == 1 ? 2 : pace.batchRows
+    pace.parkedRows = pace.batchRows
     if pace.batchRows == 3 { (pace.longRow, pace.pieceBytes) = (30, 20) }
     pace.recentRows = random.pick([4, 12, 60, 20_000])
     if faults[.slices] > 0 { pace.snapshotTime = random.pick([0, 40, 30_000]) }

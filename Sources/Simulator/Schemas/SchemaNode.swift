@@ -37,6 +37,7 @@ final class SchemaNode {
     pace.comparedRows = random.pick([2, 5, 500])
     pace.batchRows = random.pick([1, 3, 500])
     pace.rowsTogether = [1: 1, 3: 2][pace.batchRows] ?? 4
+    pace.parkedRows = pace.batchRows
     pace.recentRows = random.pick([4, 20_000])
     self.pace = pace
     skew = Int64(random.below(4_000)) - 2_000

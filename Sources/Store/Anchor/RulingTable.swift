@@ -16,12 +16,23 @@ struct RulingTable {
   /// So many are kept; the oldest go first.
   let limit: Int
 
+  private let tally = Tally()
+
   private var connection: Connection { versions.connection }
+
+  /// How many there are, as was counted in the open transaction: to count 100,000 takes some ms,
+  /// and a merge may ask for each of its rows.
+  private final class Tally { var count: Int64? }
+
+  init(versions: VersionTable, limit: Int) { (self.versions, self.limit) = (versions, limit) }
+
+  /// A transaction has begun: what was counted before may be otherwise by now.
+  func begin() { tally.count = nil }
 
   func put(_ item: Item) throws(SQLiteError) {
     let extra = try VersionExtra(origins: versions.origins, terms: versions.terms)
       .encode(item.version)
-    try connection.run(
+    let added = try connection.run(
       """
       INSERT OR IGNORE INTO _flotilla_ruling(
         eorigin, eseq, origin, seq, stamp, extra, kind, rule, tbl, key)
@@ -35,6 +46,7 @@ struct RulingTable {
         extra.map { .blob($0) } ?? .null, .integer(Int64(item.ruling.kind.rawValue)),
         .string(item.ruling.rule), .integer(item.table), .blob(item.key.bytes),
       ])
+    if added > 0, item.ruling.kind.rawValue < 128 { tally.count? += 1 }
   }
 
   /// The latest ruling about an edit.
@@ -196,8 +208,10 @@ struct RulingTable {
 
   /// Whether there may have been more, here or where these have come from.
   func mayLack() throws(SQLiteError) -> Bool {
-    if try count() >= Int64(limit) { return true }
-    return try Meta(connection: connection).integer(.rulingsGone) != nil
+    if try Meta(connection: connection).integer(.rulingsGone) != nil { return true }
+    guard !connection.isAutocommit else { return try count() >= Int64(limit) }
+    if tally.count == nil { tally.count = try count() }
+    return tally.count.map { $0 >= Int64(limit) } ?? false
   }
 
   private func count() throws(SQLiteError) -> Int64 {
@@ -217,6 +231,7 @@ struct RulingTable {
     let isLong = size > Self.bytesOfOne
     let isOver = try count() > Int64(limit)
     guard isLong || isOver else { return }
+    tally.count = nil
     let gone = try connection.run(
       """
       DELETE FROM _flotilla_ruling WHERE (eorigin, eseq, origin, seq) IN (

@@ -48,7 +48,7 @@ extension Store {
     at now: Instant, _ body: (inout Edits) throws -> Void
   ) throws(StoreError) -> FoldResult {
     try requireTime(at: now)
-    while try fold(at: now).hasMore {}
+    _ = try foldWritten(at: now)
     return try transaction {
       var edits = beginEdits()
       try foldRest(&edits, at: now)
@@ -130,7 +130,8 @@ extension Store {
 
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
-    let more = try comparing() != nil || hasOfficeWork() || isSweeping
+    let more =
+      try comparing() != nil || hasOfficeWork() || isSweeping || isMakingWay || isRecalling
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
     var push = more ? nil : edits.push(own, judged: isNew ? news : nil)

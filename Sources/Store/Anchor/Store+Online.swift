@@ -11,8 +11,7 @@ extension Store {
     }
     onlineSession = 0
     try requireTime(at: now)
-    var last = FoldResult(versions: 0, push: nil, hasMore: true)
-    while last.hasMore { last = try fold(at: now) }
+    let last = try foldWritten(at: now)
     onlineSession = session
     return last
   }

@@ -27,9 +27,34 @@ struct Parking {
   /// What waits for other rows is to be looked at whatever has changed: nobody remembers that.
   private(set) var isUnsure = true
 
+  /// What is about to go, while what refers to it is parked.
+  var crowd = Crowd()
+  /// How far a walk has come through the rows that wait for others: what they wait for may be
+  /// there, for all could not come back at once, or nobody remembers. Nil if none is to be found.
+  private(set) var recall: Recall? = Recall()
+  /// So many rows that wait may still come back in the open transaction.
+  var room = 0
+
+  struct Recall {
+    var last: Shelf.Waiting?
+    /// It is to be begun anew when it has ended.
+    var isAgain = false
+  }
+
+  /// Rows are left waiting though what they wait for is there.
+  mutating func recallAgain() {
+    if recall?.last == nil { recall = Recall() } else { recall?.isAgain = true }
+  }
+
+  mutating func goOn(_ recall: Recall?) {
+    self.recall = recall ?? (self.recall?.isAgain == true ? Recall() : nil)
+  }
+
   /// What the file says; of changes before that nothing is known.
   mutating func reload(_ meta: Meta, freed: Set<Int64>) throws(SQLiteError) {
+    let crowd = crowd
     self = Parking()
+    self.crowd = crowd
     self.freed = freed
     sparedFrom = try meta.integer(.sparedFrom).map { UInt64(bitPattern: $0) } ?? .max
     signature = try meta.integer(.references) ?? 0

@@ -86,17 +86,45 @@ final class Shelf {
     }
   }
 
-  /// The rows that wait for one thing, or for all things if none is given.
-  func waiting(for watch: Int64?) throws(SQLiteError) -> [(row: Export.RowID, watch: Int64)] {
+  /// A row that waits for another one.
+  struct Waiting {
+    var row: Export.RowID
+    var watch: Int64
+    var why: String
+
+    func isForTheSame(as other: Waiting) -> Bool {
+      watch == other.watch && row.table == other.row.table && why == other.why
+    }
+  }
+
+  /// The rows that wait for one thing.
+  func waiting(for watch: Int64, limit: Int) throws(SQLiteError) -> [Export.RowID] {
     try connection.rows(
-      "SELECT tbl, key, watch FROM _flotilla_shelf "
-        + (watch == nil ? "WHERE watch IS NOT NULL" : "WHERE watch = ?"),
-      watch.map { [.integer($0)] } ?? []
+      "SELECT tbl, key FROM _flotilla_shelf WHERE watch = ? LIMIT ?",
+      [.integer(watch), .integer(Int64(clamping: limit))]
+    ).map { Export.RowID(table: $0[0].integer ?? 0, key: Key(bytes: $0[1].blob ?? [])) }
+  }
+
+  /// The rows that wait, in the order of what they wait for; some of them, or all.
+  func waiting(
+    after last: Waiting? = nil, limit: Int = .max
+  ) throws(SQLiteError) -> [Waiting] {
+    let none = Export.RowID(table: -1, key: Key(bytes: []))
+    let start = last ?? Waiting(row: none, watch: .min, why: "")
+    return try connection.rows(
+      """
+      SELECT tbl, key, watch, why FROM _flotilla_shelf
+      WHERE watch IS NOT NULL AND (watch, tbl, key) > (?, ?, ?) ORDER BY watch, tbl, key LIMIT ?
+      """,
+      [
+        .integer(start.watch), .integer(start.row.table), .blob(start.row.key.bytes),
+        .integer(Int64(clamping: limit)),
+      ]
     ).map { row in
-      (
-        Export.RowID(table: row[0].integer ?? 0, key: Key(bytes: row[1].blob ?? [])),
-        row[2].integer ?? 0
-      )
+      let key = Key(bytes: row[1].blob ?? [])
+      return Waiting(
+        row: Export.RowID(table: row[0].integer ?? 0, key: key), watch: row[2].integer ?? 0,
+        why: row[3].string ?? "")
     }
   }
 

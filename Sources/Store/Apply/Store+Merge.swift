@@ -33,12 +33,53 @@ extension Store {
     var whole: MergeOutcome?
     for var slice in try slices(of: merge) {
       if let whole { slice.follow(whole.result) }
-      let outcome = try self.merge(slice, at: now)
+      let outcome = try self.merge(making: slice, at: now)
       whole = whole.map { $0.followed(by: outcome) } ?? outcome
     }
     guard let whole else { preconditionFailure("a merge without a commit") }
     return whole
   }
+
+  /// Merges one slice; what refers to rows that go is parked before, if it is much.
+  private func merge(
+    making slice: MergeSlice, at now: Instant
+  ) throws(StoreError) -> MergeOutcome {
+    if let outcome = try mergeIfRoom(slice, at: now) { return outcome }
+    beginMakingWay()
+    defer { endMakingWay() }
+    while isMakingWay, try fold(at: now).hasMore {}
+    while hasMadeWay {
+      if let outcome = try mergeIfRoom(slice, at: now) { return outcome }
+      while isMakingWay, try fold(at: now).hasMore {}
+    }
+    return try merge(slice, at: now)
+  }
+
+  /// The same in one commit; nil if one may not park all that refers to rows that go. Then folds
+  /// park it while `isMakingWay`, and it is tried again as long as `hasMadeWay`.
+  package func mergeIfRoom(
+    _ slice: MergeSlice, at now: Instant
+  ) throws(StoreError) -> MergeOutcome? {
+    parking.crowd.limit = pace.parkedRows
+    defer { parking.crowd.limit = nil }
+    do {
+      return try merge(slice, at: now)
+    } catch {
+      guard error.code == .crowded else { throw error }
+      return nil
+    }
+  }
+
+  /// Until it ends, what was parked ahead does not come back.
+  package func beginMakingWay() { parking.crowd.begin() }
+
+  package func endMakingWay() {
+    parking.crowd.end()
+    parking.recallAgain()
+  }
+
+  /// Whether rows were parked since this was asked last.
+  package var hasMadeWay: Bool { parking.crowd.takeProgress() }
 
   /// Merges one slice, in one commit.
   ///

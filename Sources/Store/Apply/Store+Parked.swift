@@ -182,7 +182,8 @@ extension Store {
   func settleFreed(_ edits: inout Edits) throws {
     let from = min(parking.sparedFrom, edits.from)
     let isAnew = references.signature != parking.signature
-    if try !isAnew && !parking.mustSettle && (parking.freed.isEmpty || shelf.isEmpty) {
+    let isDue = try isAnew || parking.mustSettle || parking.room > 0 && isRecalling
+    if try !isDue && (parking.freed.isEmpty || shelf.isEmpty) {
       parking.freed = []
       if try parking.sparedFrom < .max && isSettled() { try parking.spare(above: .max, meta) }
       return parking.settle()

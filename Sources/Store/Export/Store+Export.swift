@@ -21,8 +21,10 @@ extension Store {
     _ scope: Session.ExportScope, filter: ExportFilter = .none, at now: Instant
   ) throws(StoreError) -> OpenedExport {
     try requireTime(at: now)
-    while try fold(at: now).hasMore {}
+    _ = try foldWritten(at: now)
     let reader = try exports.reader()
+    parking.crowd.rest()
+    defer { parking.crowd.goOn() }
     var isRenewed = false
     let folded = try transaction {
       var edits = beginEdits()

@@ -32,13 +32,31 @@ extension Store {
       let isEmpty = try Journal.isEmpty(on: connection)
       guard isEmpty, try comparing() == nil, references.signature == parking.signature
       else { return (isEmpty, false) }
-      return (true, try !hasOfficeWork() && !isSweeping)
+      guard try !hasOfficeWork(), !isSweeping, !isMakingWay else { return (true, false) }
+      return (true, try !isRecalling)
     }
     if isEmpty { journal.settle(at: now) }
     if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
     // What is there already is read and sorted without the write lock.
     try reporting { () throws(SQLiteError) in try readJournal(at: now) }
-    return try transaction {
+    var steps: [Crowd.Step] = []
+    let limit = parking.crowd.limit
+    parking.crowd.limit = nil
+    defer { parking.crowd.limit = limit }
+    do {
+      let result = try foldOnce(&steps, at: now)
+      parking.crowd.note(steps)
+      return result
+    } catch {
+      guard error.code == .crowded else { throw error }
+      return FoldResult(versions: 0, push: nil, hasMore: true)
+    }
+  }
+
+  private func foldOnce(
+    _ steps: inout [Crowd.Step], at now: Instant
+  ) throws(StoreError) -> FoldResult {
+    try transaction {
       try followSchema()
       var edits = beginEdits()
       let more = try foldSlice(&edits, at: now)
@@ -48,6 +66,10 @@ extension Store {
       }
       if !more { try workInOffice(&edits, at: now) }
       if !more { try sweepSlice(&edits, at: now) }
+      if !more, isMakingWay {
+        try finish(&edits)
+        steps = try makeWaySlice()
+      }
       try conclude(&edits, at: now)
       var result = try result(of: edits)
       if more {

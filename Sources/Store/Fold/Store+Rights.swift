@@ -48,7 +48,7 @@ extension Store {
     guard rights != before else { return }
     try requireTime(at: now)
     // What waits was written under the old rights.
-    while try fold(at: now).hasMore {}
+    _ = try foldWritten(at: now)
     self.rights = rights
     do {
       try follow(rights, after: before, delivered: delivered, at: now)

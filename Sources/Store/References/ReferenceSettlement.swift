@@ -13,8 +13,8 @@ import SQLite
 /// missing before the row was put to wait, so chains of watches never close, and a change finds by
 /// them all that it may bring back.
 final class ReferenceSettlement {
-  private let store: Store
-  private let references: References
+  let store: Store
+  let references: References
   private let strays: StrayRows
   /// Tables in which rows came or went, so that their parked rows are to be tried.
   private(set) var changed: Set<Int64> = []
@@ -26,14 +26,18 @@ final class ReferenceSettlement {
   private var unplaced: Set<Export.RowID> = []
   /// Rows that are there, for which others may wait.
   private var queue: [Export.RowID] = []
+  /// So many rows that have not changed themselves may be put to wait; beyond it what refers to
+  /// them is to be parked before.
+  private var limit: Int
 
   init(_ store: Store, _ references: References) throws(SQLiteError) {
     (self.store, self.references) = (store, references)
     strays = try store.strays
+    limit = store.parking.crowd.limit ?? .max
   }
 
-  private var shelf: Shelf { store.shelf }
-  private var connection: Connection { store.connection }
+  var shelf: Shelf { store.shelf }
+  var connection: Connection { store.connection }
 
   /// The first step, for rows that have changed. `isAnew`: by other foreign keys than before.
   func begin(_ parking: Parking, isAnew: Bool = false) throws {
@@ -50,8 +54,10 @@ final class ReferenceSettlement {
       unplaced.insert(row)
     }
     if try shelf.hasWaiting {
-      if isAnew || parking.isUnsure { try recall(all: isAnew) }
+      if isAnew { try recallAll() } else { try recallSlice() }
       try admit([.reference, .parent])
+    } else {
+      store.parking.goOn(nil)
     }
     queue = []
     if isAnew || parking.isUnsure {
@@ -64,35 +70,13 @@ final class ReferenceSettlement {
       }
     }
     wave.formUnion(suspects)
-    wave.formUnion(try children(of: gone))
+    wave.formUnion(try children(of: gone, isLimited: true))
     for row in parking.replaced {
       let found = try strays.referring(to: row)
       wave.formUnion(found.rows)
       for child in found.tables { wave.formUnion(try parked(child)) }
     }
     try expel(wave)
-  }
-
-  /// Rows that wait whose watched thing is there now; or all of them.
-  private func recall(all: Bool) throws {
-    for (row, watch) in try shelf.waiting(for: nil) {
-      guard let entry = try shelf.entry(table: row.table, key: row.key) else { continue }
-      if try all || isMet(watch, entry, row) { try lift(row, entry) }
-    }
-  }
-
-  private func isMet(
-    _ watch: Int64, _ entry: Shelf.Entry, _ row: Export.RowID
-  ) throws -> Bool {
-    let own = references.of(row.table)
-    for reference in own {
-      guard let values = reference.values(of: entry),
-        try reference.watch(values, on: connection) == watch
-      else { continue }
-      return try leads(reference, values)
-    }
-    // It waits for something that the table does not refer to any more, or cannot be told here.
-    return true
   }
 
   // MARK: Who comes back
@@ -104,7 +88,11 @@ final class ReferenceSettlement {
         guard let values = try targetValues(reference, row), !values.contains(.null),
           let watch = try reference.watch(values, on: connection)
         else { continue }
-        for (waiting, _) in try shelf.waiting(for: watch) {
+        let room = store.parking.room
+        let all = try shelf.waiting(for: watch, limit: room + 1)
+        if all.count > room { store.parking.recallAgain() }
+        for waiting in all.prefix(room) {
+          store.parking.room -= 1
           guard let entry = try shelf.entry(table: waiting.table, key: waiting.key),
             reasons.contains(entry.why)
           else { continue }
@@ -115,7 +103,7 @@ final class ReferenceSettlement {
   }
 
   /// Takes a row off the shelf that waits for another one, if its table is here.
-  private func lift(_ row: Export.RowID, _ entry: Shelf.Entry) throws {
+  func lift(_ row: Export.RowID, _ entry: Shelf.Entry) throws {
     guard [.reference, .parent].contains(entry.why), let table = store.tables.byID[row.table],
       let statements = table.statements, table.isTracked,
       let version = try store.versions.version(table: row.table, key: row.key),
@@ -175,7 +163,7 @@ final class ReferenceSettlement {
       for row in wave {
         if let gone = try expel(row) { out.append(gone) }
       }
-      wave = try children(of: out)
+      wave = try children(of: out, isLimited: true)
     }
   }
 
@@ -192,7 +180,7 @@ final class ReferenceSettlement {
       for reference in references.of(row.table) where reference.holds(stray) {
         guard let values = try connection.row(reference.selectValues, key), !values.contains(.null)
         else { continue }
-        return try park(row, table, version, .reference, behind: reference, values)
+        return try expel(row, table, version, behind: reference, values)
       }
     }
     if isDangling == false { return nil }
@@ -201,7 +189,7 @@ final class ReferenceSettlement {
         guard let values = try connection.row(reference.selectValues, key),
           !values.contains(.null), try !leads(reference, values)
         else { continue }
-        return try park(row, table, version, .reference, behind: reference, values)
+        return try expel(row, table, version, behind: reference, values)
       }
       // All that it refers to is there, but not all in its table.
       suspects.insert(row)
@@ -221,6 +209,27 @@ final class ReferenceSettlement {
       return Gone(row: row, entry: entry)
     }
     return nil
+  }
+
+  private func expel(
+    _ row: Export.RowID, _ table: ReplicaTable, _ version: Version, behind reference: Reference,
+    _ values: [SQLite.Value]
+  ) throws -> Gone? {
+    if store.parking.touched[row] == nil {
+      guard limit > 0 else { throw store.crowded([Crowd.Target(reference, values)]) }
+      limit -= 1
+    }
+    return try park(row, table, version, .reference, behind: reference, values)
+  }
+
+  /// Puts a row to wait for what it refers to by one reference, which is about to go; false if that
+  /// is not for this node to do.
+  func park(_ row: Export.RowID, ahead reference: Reference) throws -> Bool {
+    let key = (row.key.values ?? []).map(\.sqlite)
+    guard let (table, version) = try standing(row),
+      let values = try connection.row(reference.selectValues, key), !values.contains(.null)
+    else { return false }
+    return try park(row, table, version, .reference, behind: reference, values) != nil
   }
 
   /// The last step: what refers to rows that are parked is parked with them.
@@ -294,7 +303,9 @@ final class ReferenceSettlement {
   }
 
   /// The rows that may have referred to what is gone: in their tables, or parked.
-  private func children(of gone: [Gone]) throws -> Set<Export.RowID> {
+  private func children(
+    of gone: [Gone], isLimited: Bool = false
+  ) throws -> Set<Export.RowID> {
     guard !gone.isEmpty else { return [] }
     var found: Set<Export.RowID> = []
     var children: Set<Int64> = []
@@ -311,8 +322,13 @@ final class ReferenceSettlement {
       }
       guard !values.isEmpty else { continue }
       children.insert(reference.child.id)
-      found.formUnion(
-        rows(try references.children(of: reference, values, on: connection), of: reference.child))
+      let most = isLimited ? limit : .max
+      let keys = try references.children(of: reference, values, most: most, on: connection)
+      guard keys.count <= most else {
+        let known = values.compactMap(\.self).filter { !$0.contains(.null) }
+        throw store.crowded(known.map { Crowd.Target(reference, $0) })
+      }
+      found.formUnion(rows(keys, of: reference.child))
     }
     for child in children { found.formUnion(try parked(child)) }
     return found
@@ -322,54 +338,5 @@ final class ReferenceSettlement {
     keys.compactMap { values in
       table.key(values.map(Replication.Value.init)).map { Export.RowID(table: table.id, key: $0) }
     }
-  }
-
-  /// The rows of a table that a constraint keeps out, or a parent.
-  private func parked(_ table: Int64) throws -> [Export.RowID] {
-    try [Shelf.Why.constraint, .parent].flatMap { why in
-      try shelf.keys(of: table, why: why).map { Export.RowID(table: table, key: $0) }
-    }
-  }
-
-  /// Whether the row is in its table, or would be but for other rows.
-  private func isHere(_ row: Export.RowID) throws -> Bool {
-    guard let statements = store.tables.byID[row.table]?.statements else { return false }
-    let key = (row.key.values ?? []).map(\.sqlite)
-    if try connection.row(statements.existsByKey, key) != nil { return true }
-    return try shelf.entry(table: row.table, key: row.key)?.why.hasParents == true
-  }
-
-  /// Whether a row with these values is in its table, or would be but for other rows.
-  private func leads(_ reference: Reference, _ values: [SQLite.Value]) throws -> Bool {
-    if try connection.row(reference.exists, values) != nil { return true }
-    let parent = reference.parent.id
-    if reference.isToKey {
-      var key = [Replication.Value](repeating: .null, count: values.count)
-      for (target, value) in zip(reference.targets, values) {
-        guard let place = target.keyPlace else { return false }
-        key[place] = Replication.Value(try target.stored(value, on: connection))
-      }
-      guard let key = reference.parent.key(key) else { return false }
-      return try shelf.entry(table: parent, key: key)?.why.hasParents == true
-    }
-    guard let watch = try reference.watch(values, on: connection) else { return false }
-    for row in try parked(parent) {
-      guard let entry = try shelf.entry(table: parent, key: row.key),
-        let own = reference.targetValues(of: entry), !own.contains(.null)
-      else { continue }
-      if try reference.watch(own, on: connection) == watch { return true }
-    }
-    return false
-  }
-
-  /// What children refer to in a row: of its table, or of the shelf.
-  private func targetValues(
-    _ reference: Reference, _ row: Export.RowID
-  ) throws -> [SQLite.Value]? {
-    if let values = reference.values(ofKey: row.key) { return values }
-    let key = (row.key.values ?? []).map(\.sqlite)
-    if let values = try connection.row(reference.selectTargets, key) { return values }
-    return try shelf.entry(table: row.table, key: row.key)
-      .flatMap { reference.targetValues(of: $0) }
   }
 }

@@ -75,16 +75,20 @@ final class References {
   ///
   /// Where no index helps, or it is not known what they referred to, all that dangle are looked
   /// for at once.
+  ///
+  /// Not many more than `most`, if that is known for each of them.
   func children(
-    of reference: Reference, _ gone: [[SQLite.Value]?], on connection: Connection
+    of reference: Reference, _ gone: [[SQLite.Value]?], most: Int = .max,
+    on connection: Connection
   ) throws(SQLiteError) -> [[SQLite.Value]] {
     let known = gone.compactMap(\.self)
     guard known.count == gone.count, try isSearchable(reference, on: connection) else {
       return try connection.rows(reference.dangling)
     }
     var found: [[SQLite.Value]] = []
-    for values in known where !values.contains(.null) {
-      found += try connection.rows(reference.lookUp, values)
+    for values in known where !values.contains(.null) && found.count <= most {
+      found += try connection.rows(
+        reference.lookUp + " LIMIT ?", values + [.integer(Int64(clamping: most) &+ 1)])
     }
     return found
   }

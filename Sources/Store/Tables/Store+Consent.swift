@@ -68,7 +68,7 @@ extension Store {
 
   /// The same for tables that the site tracks already: nothing changes for the others.
   package func admit(_ names: [String], at now: Instant) throws(StoreError) {
-    while try fold(at: now).hasMore {}
+    _ = try foldWritten(at: now)
     try transaction {
       for name in names { try consent(to: siteName(name)) }
     }

@@ -93,7 +93,7 @@ extension Store {
   func edit(
     at now: Instant, _ body: (inout Edits) throws -> Void
   ) throws(StoreError) {
-    while try fold(at: now).hasMore {}
+    _ = try foldWritten(at: now)
     try transaction {
       var edits = beginEdits()
       guard now.site != nil else {

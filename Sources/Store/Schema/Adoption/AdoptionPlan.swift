@@ -304,7 +304,7 @@ extension Store {
   package func adopt(
     _ objects: [SchemaObject], of node: String, at now: Instant
   ) throws(StoreError) -> SchemaAdoption {
-    while try fold(at: now).hasMore {}
+    _ = try foldWritten(at: now)
     return try transaction {
       try renewSchema()
       var adoption = try self.compare(with: objects, of: node)

@@ -1,0 +1,109 @@
+import Replication
+import SQLite
+
+/// What a settlement asks of tables and shelf, and who comes back.
+extension ReferenceSettlement {
+  /// All rows that wait, by other foreign keys than before.
+  func recallAll() throws {
+    for item in try shelf.waiting() {
+      guard let entry = try shelf.entry(table: item.row.table, key: item.row.key)
+      else { continue }
+      try lift(item.row, entry)
+    }
+  }
+
+  /// Looks at a slice of the rows that wait: what they watch may be there.
+  func recallSlice() throws {
+    let crowd = store.parking.crowd
+    guard var recall = store.parking.recall, !crowd.isUnderWay, !crowd.isResting
+    else { return }
+    let limit = 4 * store.pace.parkedRows
+    let slice = try shelf.waiting(after: recall.last, limit: limit)
+    var isAll = slice.count < limit
+    // Thousands may wait for the same.
+    var before: (item: Shelf.Waiting, isMet: Bool)?
+    for item in slice {
+      guard store.parking.room > 0 else {
+        isAll = false
+        break
+      }
+      recall.last = item
+      if let before, !before.isMet, before.item.isForTheSame(as: item) { continue }
+      guard let entry = try shelf.entry(table: item.row.table, key: item.row.key)
+      else { continue }
+      let isMet = try isMet(item.watch, entry, item.row)
+      before = (item, isMet)
+      guard isMet else { continue }
+      store.parking.room -= 1
+      try lift(item.row, entry)
+    }
+    store.parking.goOn(isAll ? nil : recall)
+  }
+
+  /// Whether what a row watches is there: in its table, if the row claims its values meanwhile.
+  func isMet(
+    _ watch: Int64, _ entry: Shelf.Entry, _ row: Export.RowID
+  ) throws -> Bool {
+    let own = references.of(row.table)
+    for reference in own {
+      guard let values = reference.values(of: entry),
+        try reference.watch(values, on: connection) == watch
+      else { continue }
+      guard entry.why != .parent else {
+        return try connection.row(reference.exists, values) != nil
+      }
+      return try leads(reference, values)
+    }
+    // It waits for something that the table does not refer to any more, or cannot be told here.
+    return true
+  }
+
+  /// Whether the row is in its table, or would be but for other rows.
+  func isHere(_ row: Export.RowID) throws -> Bool {
+    guard let statements = store.tables.byID[row.table]?.statements else { return false }
+    let key = (row.key.values ?? []).map(\.sqlite)
+    if try connection.row(statements.existsByKey, key) != nil { return true }
+    return try shelf.entry(table: row.table, key: row.key)?.why.hasParents == true
+  }
+
+  /// Whether a row with these values is in its table, or would be but for other rows.
+  func leads(_ reference: Reference, _ values: [SQLite.Value]) throws -> Bool {
+    if try connection.row(reference.exists, values) != nil { return true }
+    let parent = reference.parent.id
+    if reference.isToKey {
+      var key = [Replication.Value](repeating: .null, count: values.count)
+      for (target, value) in zip(reference.targets, values) {
+        guard let place = target.keyPlace else { return false }
+        key[place] = Replication.Value(try target.stored(value, on: connection))
+      }
+      guard let key = reference.parent.key(key) else { return false }
+      return try shelf.entry(table: parent, key: key)?.why.hasParents == true
+    }
+    guard let watch = try reference.watch(values, on: connection) else { return false }
+    for row in try parked(parent) {
+      guard let entry = try shelf.entry(table: parent, key: row.key),
+        let own = reference.targetValues(of: entry), !own.contains(.null)
+      else { continue }
+      if try reference.watch(own, on: connection) == watch { return true }
+    }
+    return false
+  }
+
+  /// What children refer to in a row: of its table, or of the shelf.
+  func targetValues(
+    _ reference: Reference, _ row: Export.RowID
+  ) throws -> [SQLite.Value]? {
+    if let values = reference.values(ofKey: row.key) { return values }
+    let key = (row.key.values ?? []).map(\.sqlite)
+    if let values = try connection.row(reference.selectTargets, key) { return values }
+    return try shelf.entry(table: row.table, key: row.key)
+      .flatMap { reference.targetValues(of: $0) }
+  }
+
+  /// The rows of a table that a constraint keeps out, or a parent.
+  func parked(_ table: Int64) throws -> [Export.RowID] {
+    try [Shelf.Why.constraint, .parent].flatMap { why in
+      try shelf.keys(of: table, why: why).map { Export.RowID(table: table, key: $0) }
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// A row goes to which many refer: they are parked before, some in a commit, and come back so.
+@Suite struct CrowdTests {
+  private static let schema = """
+    CREATE TABLE customer(id TEXT PRIMARY KEY NOT NULL, best TEXT REFERENCES invoice);
+    CREATE TABLE invoice(
+      id TEXT PRIMARY KEY NOT NULL, note TEXT, customer TEXT REFERENCES customer);
+    CREATE TABLE line(id TEXT PRIMARY KEY NOT NULL, invoice TEXT NOT NULL REFERENCES invoice);
+    CREATE INDEX of_customer ON invoice(customer);
+    CREATE INDEX of_invoice ON line(invoice);
+    """
+
+  /// Ann's machine, and one where 20 invoices are written that Ann does not know of.
+  private func pair() throws -> (ann: TestReplica, other: TestReplica) {
+    var pace = Pace()
+    pace.parkedRows = 3
+    let ann = try TestReplica(
+      1, schema: Self.schema, tracking: ["customer", "invoice", "line"], pace: pace)
+    let other = try TestReplica(2, schema: Self.schema, pace: pace)
+    try ann.write("INSERT INTO customer VALUES ('c', NULL), ('d', NULL)")
+    try ann.foldAll()
+    try other.exchange(with: ann)
+    try other.write("PRAGMA foreign_keys = ON")
+    for number in 10..<30 { try other.write("INSERT INTO invoice VALUES (\(number), 'x', 'c')") }
+    try other.foldAll()
+    return (ann, other)
+  }
+
+  private func delete(_ ann: TestReplica) throws {
+    try ann.write("DELETE FROM customer WHERE id = 'c'")
+    try ann.foldAll()
+  }
+
+  private func slices(
+    from author: TestReplica, at replica: TestReplica
+  ) throws -> [MergeSlice] {
+    let (covers, batches) = try author.export(above: replica.store.position.frontier)
+    return try replica.store.slices(
+      of: Merge(
+        sender: author.store.node, kind: .full(covers: covers), batches: batches.map(\.bytes),
+        rowsBefore: 0, checkBefore: 0, end: End(batches), movesFrontier: true))
+  }
+
+  private func count(_ replica: TestReplica, _ table: String) throws -> Int64 {
+    try #require(try replica.value("SELECT count(*) FROM \(table)").integer)
+  }
+
+  private func expectSound(_ replica: TestReplica) throws {
+    #expect(try replica.application.rows("PRAGMA foreign_key_check").isEmpty)
+  }
+
+  /// Folds until nothing waits; no commit may change more rows of a table than this.
+  private func fold(_ replica: TestReplica, _ table: String, by most: Int64) throws {
+    var (before, hasMore) = (try count(replica, table), true)
+    while hasMore {
+      hasMore = try replica.store.fold(at: replica.now).hasMore
+      let now = try count(replica, table)
+      #expect(abs(now - before) <= most)
+      before = now
+      try expectSound(replica)
+    }
+  }
+
+  /// What a node does with a slice.
+  private func merge(
+    _ slice: MergeSlice, at replica: TestReplica, _ table: String, by most: Int64 = 3
+  ) throws {
+    guard try replica.store.mergeIfRoom(slice, at: replica.now) == nil else { return }
+    replica.store.beginMakingWay()
+    defer { replica.store.endMakingWay() }
+    repeat {
+      var before = try count(replica, table)
+      while replica.store.isMakingWay {
+        _ = try replica.store.fold(at: replica.now)
+        let now = try count(replica, table)
+        #expect(before - now <= most)
+        before = now
+        try expectSound(replica)
+      }
+      try #require(replica.store.hasMadeWay)
+    } while try replica.store.mergeIfRoom(slice, at: replica.now) == nil
+  }
+
+  @Test func `what refers to a row that goes is parked before, a few rows in a commit`() throws {
+    let (ann, other) = try pair()
+    try delete(ann)
+    for slice in try slices(from: ann, at: other) {
+      try merge(slice, at: other, "invoice")
+      try expectSound(other)
+    }
+    try fold(other, "invoice", by: 0)
+    #expect(try count(other, "invoice") == 0)
+    #expect(try count(other, "customer") == 1)
+    #expect(try other.store.figures().parked == 20)
+    try ann.write("INSERT INTO customer VALUES ('c', NULL)")
+    try ann.foldAll()
+    for slice in try slices(from: ann, at: other) {
+      _ = try #require(try other.store.mergeIfRoom(slice, at: other.now))
+      #expect(try count(other, "invoice") <= 3)
+    }
+    try fold(other, "invoice", by: 3)
+    #expect(try count(other, "invoice") == 20)
+  }
+
+  @Test func `rows that were parked before come back if nothing goes after all`() throws {
+    let (ann, other) = try pair()
+    try delete(ann)
+    let slice = try #require(try slices(from: ann, at: other).last)
+    #expect(try other.store.mergeIfRoom(slice, at: other.now) == nil)
+    other.store.beginMakingWay()
+    for _ in 0..<4 { #expect(try other.store.fold(at: other.now).hasMore) }
+    #expect(try count(other, "invoice") == 8)
+    try other.reopen()
+    try expectSound(other)
+    try fold(other, "invoice", by: 3)
+    #expect(try count(other, "invoice") == 20)
+    // A merge that fails leaves nothing out of its table either.
+    #expect(try other.store.mergeIfRoom(slice, at: other.now) == nil)
+    other.store.beginMakingWay()
+    for _ in 0..<4 { #expect(try other.store.fold(at: other.now).hasMore) }
+    other.store.endMakingWay()
+    try fold(other, "invoice", by: 3)
+    #expect(try count(other, "invoice") == 20)
+    #expect(try other.store.figures().parked == 0)
+  }
+
+  @Test func `rows that refer to what refers to it are parked before those`() throws {
+    let (ann, other) = try pair()
+    for number in 0..<30 {
+      try other.write("INSERT INTO line VALUES (\(number), \(10 + number % 4))")
+    }
+    try other.foldAll()
+    try delete(ann)
+    for slice in try slices(from: ann, at: other) { try merge(slice, at: other, "line") }
+    #expect(try count(other, "invoice") == 0)
+    #expect(try count(other, "line") == 0)
+    try ann.write("INSERT INTO customer VALUES ('c', NULL)")
+    try ann.foldAll()
+    try other.pull(from: ann)
+    try fold(other, "line", by: 3)
+    #expect(try count(other, "invoice") == 20)
+    #expect(try count(other, "line") == 30)
+  }
+
+  @Test func `a row that goes may refer to one of those that refer to it`() throws {
+    let (ann, other) = try pair()
+    try other.write("UPDATE customer SET best = 12 WHERE id = 'c'")
+    try other.foldAll()
+    try delete(ann)
+    for slice in try slices(from: ann, at: other) { try merge(slice, at: other, "invoice", by: 4) }
+    try fold(other, "invoice", by: 3)
+    #expect(try count(other, "invoice") == 0)
+    try expectSound(other)
+    #expect(try other.store.figures().parked == 20)
+  }
+
+  @Test func `what a program writes meanwhile is parked with the rest`() throws {
+    let (ann, other) = try pair()
+    try delete(ann)
+    let slice = try #require(try slices(from: ann, at: other).last)
+    #expect(try other.store.mergeIfRoom(slice, at: other.now) == nil)
+    other.store.beginMakingWay()
+    _ = try other.store.fold(at: other.now)
+    try other.write("INSERT INTO invoice VALUES ('new', 'x', 'c')")
+    try other.write("UPDATE invoice SET note = 'y' WHERE id = '29'")
+    try other.write("UPDATE invoice SET customer = 'd' WHERE id = '28'")
+    while other.store.isMakingWay { _ = try other.store.fold(at: other.now) }
+    _ = try #require(try other.store.mergeIfRoom(slice, at: other.now))
+    other.store.endMakingWay()
+    try other.foldAll()
+    try expectSound(other)
+    #expect(try other.content("invoice").count == 1)
+    #expect(try other.store.figures().parked == 20)
+    try ann.exchange(with: other)
+    try ann.write("INSERT INTO customer VALUES ('c', NULL)")
+    try ann.foldAll()
+    try other.exchange(with: ann)
+    try other.foldAll()
+    #expect(try other.content("invoice") == ann.content("invoice"))
+    #expect(try other.value("SELECT note FROM invoice WHERE id = '29'") == .string("y"))
+    #expect(try count(other, "invoice") == 21)
+  }
+}
