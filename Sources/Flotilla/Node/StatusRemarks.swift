@@ -65,7 +65,8 @@ struct StatusRemarks: Sendable {
     let others = lost - gone.reduce(0) { $0 + $1.lost }
     if hasOthers, others > 0 {
       lacks.append(
-        "\(counted(others, "row")) that went with a table of \(node) have not come again")
+        "\(counted(others, "row")) that went with a table of \(node) have not come again (if no "
+          + "machine has them any more: flotilla untrack \(shellWord(path)) TABLE, then track it)")
     }
     if hasOthers, !hasTime { lacks.append("the time of the site is not known yet") }
     let edits = [

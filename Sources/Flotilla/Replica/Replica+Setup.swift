@@ -82,13 +82,17 @@ extension Replica {
       let connection = try Connection(path: sidecar.database, mode: .create)
       connection.setBusyTimeout(milliseconds: 5_000)
       try connection.transaction { () throws(SQLiteError) in
-        guard !isNew, let finding = try connection.scalar("PRAGMA quick_check(1)").string,
-          finding != "ok"
-        else { return }
-        throw SQLiteError.corrupt(finding)
+        guard !isNew, let damage = try QuickCheck(connection).damage else { return }
+        throw SQLiteError.corrupt(damage)
       }
     } catch {
       if isNew { removeEmpty() }
+      guard !error.isOfProgram else {
+        throw FlotillaError(
+          .sql, "the schema of \(path) needs what only its program has: \(error.message)",
+          remedy: "Take it out of the schema (a CHECK, an index, a column): other programs can "
+            + "neither check nor change these rows. Nothing was changed.")
+      }
       throw FlotillaError(error, path: path)
     }
     return isNew

@@ -220,6 +220,8 @@ extension Store {
       gone.append(Export.RowID(table: table.id, key: key))
     }
     try giveUpUnsent(table)
+    // The frontier says nothing of it: peers hear by the digest that they are to send these again.
+    repairs += 1
     return gone
   }
 
@@ -238,6 +240,8 @@ extension Store {
     try lost.take(table, why) { key, version in
       count(table, key, old: version, new: nil)
     }
+    // What the site tracks no more nobody sends.
+    if why != .ended { repairs += 1 }
   }
 
   private func forget(_ table: ReplicaTable) throws {

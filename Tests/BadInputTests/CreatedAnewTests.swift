@@ -1,0 +1,35 @@
+import Testing
+
+extension BadInputTests {
+  /// Tables that a program drops and creates while their nodes run.
+  @Suite struct CreatedAnewTests {
+    @Test(arguments: [0, 3])
+    func `the rows of a table that is dropped and created come back by themselves`(
+      _ more: Int
+    ) async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", node.address)
+        for number in 0..<more {
+          try await desk.sql("b.db", "INSERT INTO t VALUES ('more\(number)', 'x')")
+        }
+        try await desk.succeed("wait", "b.db", "--for", "first")
+        try await desk.sql(
+          "a.db",
+          """
+          BEGIN; DROP TABLE t; CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT, w); COMMIT
+          """)
+        // Nobody writes anything, so nothing but this tells the other one.
+        let areBack = try await eventually(within: .seconds(40)) {
+          try await desk.sql("a.db", "SELECT count(*) FROM t") == "\(20 + more)"
+        }
+        #expect(areBack)
+        let isInSync = try await eventually(within: .seconds(20)) {
+          try await desk.flotilla("status", "a.db").status == 0
+        }
+        #expect(isInSync)
+        #expect(try await desk.flotilla("verify", "a.db").status == 0)
+      }
+    }
+  }
+}
