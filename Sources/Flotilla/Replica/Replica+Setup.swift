@@ -87,12 +87,6 @@ extension Replica {
       }
     } catch {
       if isNew { removeEmpty() }
-      guard !error.isOfProgram else {
-        throw FlotillaError(
-          .sql, "the schema of \(path) needs what only its program has: \(error.message)",
-          remedy: "Take it out of the schema (a CHECK, an index, a column): other programs can "
-            + "neither check nor change these rows. Nothing was changed.")
-      }
       throw FlotillaError(error, path: path)
     }
     return isNew
