@@ -3,9 +3,9 @@ import Testing
 extension BadInputTests {
   /// Tables that a program drops and creates while their nodes run.
   @Suite struct CreatedAnewTests {
-    @Test(arguments: [0, 3])
+    @Test(arguments: [(0, true), (3, true), (3, false)])
     func `the rows of a table that is dropped and created come back by themselves`(
-      _ more: Int
+      _ more: Int, _ isAtOnce: Bool
     ) async throws {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db")
@@ -14,11 +14,17 @@ extension BadInputTests {
           try await desk.sql("b.db", "INSERT INTO t VALUES ('more\(number)', 'x')")
         }
         try await desk.succeed("wait", "b.db", "--for", "first")
-        try await desk.sql(
-          "a.db",
-          """
-          BEGIN; DROP TABLE t; CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT, w); COMMIT
-          """)
+        let creating = "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v TEXT, w)"
+        if isAtOnce {
+          try await desk.sql("a.db", "BEGIN; DROP TABLE t; \(creating); COMMIT")
+        } else {
+          try await desk.sql("a.db", "DROP TABLE t")
+          let isSeen = try await eventually(within: .seconds(20)) {
+            try await desk.flotilla("status", "a.db").status == 3
+          }
+          #expect(isSeen)
+          try await desk.sql("a.db", creating)
+        }
         // Nobody writes anything, so nothing but this tells the other one.
         let areBack = try await eventually(within: .seconds(40)) {
           try await desk.sql("a.db", "SELECT count(*) FROM t") == "\(20 + more)"

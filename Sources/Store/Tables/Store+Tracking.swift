@@ -64,6 +64,8 @@ extension Store {
       try RowsView.renew(schema, id: table.id, on: connection)
       if tables.rekeying.contains(table.id) { continue }
       if !wasThere, try isCreatedAnew(table) { gone += try loseRows(of: table) }
+      // The frontier says nothing of it: by the digest peers hear that they are to send them again.
+      if !wasThere, try lost.hasAny(of: table) { repairs += 1 }
       if isAltered {
         try compareColumns(table.id)
       } else if !isIntact {
@@ -220,8 +222,6 @@ extension Store {
       gone.append(Export.RowID(table: table.id, key: key))
     }
     try giveUpUnsent(table)
-    // The frontier says nothing of it: peers hear by the digest that they are to send these again.
-    repairs += 1
     return gone
   }
 
@@ -240,8 +240,6 @@ extension Store {
     try lost.take(table, why) { key, version in
       count(table, key, old: version, new: nil)
     }
-    // What the site tracks no more nobody sends.
-    if why != .ended { repairs += 1 }
   }
 
   private func forget(_ table: ReplicaTable) throws {
