@@ -47,6 +47,11 @@ package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible 
     [SQLITE_ERROR, SQLITE_ABORT, SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE]
       .contains(primary)
   }
+  /// The schema names a function or a collation that no connection has but those of its program.
+  package var isOfProgram: Bool {
+    let openings = ["unknown function: ", "no such function: ", "no such collation sequence: "]
+    return primary == SQLITE_ERROR && openings.contains { message.hasPrefix($0) }
+  }
   package var isFull: Bool { primary == SQLITE_FULL }
   package var isReadOnly: Bool { primary == SQLITE_READONLY }
   package var isNotADatabase: Bool { primary == SQLITE_NOTADB }

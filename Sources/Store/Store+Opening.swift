@@ -50,7 +50,10 @@ extension Store {
       try connection.set(.triggers, to: false)
       try connection.set(.foreignKeys, to: false)
       try connection.set(.defensive, to: true)
-      try connection.set(.trustedSchema, to: false)
+      // Where it is off, SQLite 3.40 calls the functions for JSON unsafe in a CHECK, an index or a
+      // generated column, and with one of these the whole file "malformed". It is there against
+      // functions that a program adds, and this one adds none; virtual tables in triggers need it.
+      try connection.set(.trustedSchema, to: true)
       try connection.set(.doubleQuotedStrings, to: false)
       // A version is on disk before it is exported: with NORMAL a power cut could take back a
       // seq that a peer holds.

@@ -54,6 +54,58 @@ extension BadInputTests {
       }
     }
 
+    @Test func `a row that breaks a CHECK is no damage`() async throws {
+      try await Desk.with { desk in
+        try await desk.sql(
+          "a.db",
+          """
+          CREATE TABLE t(id TEXT PRIMARY KEY, n INT CHECK (n > 0));
+          PRAGMA ignore_check_constraints = ON; INSERT INTO t VALUES ('a', 1), ('b', -1);
+          """)
+        try await desk.succeed("init", "a.db", "--all")
+        let said = try await desk.flotilla("doctor", "a.db").output
+        #expect(said.contains("the file is sound"), "\(said)")
+        #expect(said.contains("a row breaks a CHECK of its table: "), "\(said)")
+        #expect(!said.contains("damaged"))
+      }
+    }
+
+    @Test(arguments: ["x TEXT CHECK (x REGEXP 'a')", "x TEXT COLLATE swedish UNIQUE"])
+    func `a table that needs its program is left out`(
+      _ column: String
+    ) async throws {
+      try await Desk.with { desk in
+        let making = """
+          import sqlite3; c = sqlite3.connect("a.db")
+          c.create_function("regexp", 2, lambda a, b: True, deterministic=True)
+          c.create_collation("swedish", lambda a, b: (a > b) - (a < b))
+          c.execute("CREATE TABLE t(id TEXT PRIMARY KEY, \(column))")
+          c.execute("INSERT INTO t VALUES ('k', 'a')")
+          c.execute("CREATE TABLE other(id TEXT PRIMARY KEY)"); c.commit()
+          """
+        #expect(try await desk.run(["python3", "-c", making]).status == 0)
+        let begun = try await desk.flotilla("init", "a.db", "--all")
+        #expect(begun.status == 0)
+        #expect(begun.error.contains("t was left out: table \"t\" needs a "), "\(begun)")
+        let said = try await desk.flotilla("status", "a.db")
+        #expect(said.status == 0 && said.output.contains("1 table, and those to come"), "\(said)")
+        #expect(try await desk.succeed("doctor", "a.db").contains("the file is sound"))
+      }
+    }
+
+    @Test func `a file with JSON in its schema becomes a replica`() async throws {
+      try await Desk.with { desk in
+        try await desk.sql(
+          "a.db",
+          """
+          CREATE TABLE t(id TEXT PRIMARY KEY, j TEXT CHECK (json_valid(j) OR j IS NULL));
+          INSERT INTO t VALUES ('a', '[1]');
+          """)
+        try await desk.succeed("init", "a.db", "--all")
+        #expect(try await desk.succeed("doctor", "a.db").contains("the file is sound"))
+      }
+    }
+
     @Test(arguments: [true, false])
     func `a damaged file is refused before it is touched`(_ isCut: Bool) async throws {
       try await Desk.with { desk in

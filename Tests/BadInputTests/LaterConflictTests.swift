@@ -10,6 +10,28 @@ extension BadInputTests {
       """
     private static let all = "SELECT group_concat(id || v || e, ' ') FROM t"
 
+    @Test func `of two edits of one row that lost the later one stands after all are restored`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let key = String(repeating: "k", count: 500)
+        try await desk.sql("a.db", "INSERT INTO t VALUES ('\(key)', '')")
+        try await desk.succeed("sync", "b.db", node.address)
+        for value in ["one", "two"] {
+          try await desk.sql("b.db", "UPDATE t SET v = '\(value)' WHERE id = '\(key)'")
+          try await Task.sleep(for: .seconds(1))
+          try await desk.sql("a.db", "UPDATE t SET v = 'other \(value)' WHERE id = '\(key)'")
+          try await desk.succeed("sync", "b.db", node.address)
+        }
+        let list = try await desk.succeed("conflicts", "b.db")
+        let width = list.split(separator: "\n").map(\.count).max() ?? 0
+        #expect(width < 200, "a key does not push all else out of the terminal")
+        try await desk.succeed("conflicts", "b.db", "restore", "all")
+        #expect(try await desk.sql("b.db", "SELECT v FROM t WHERE id = '\(key)'") == "two")
+      }
+    }
+
     @Test func `what lost is written over what stands, by restore and as SQL`() async throws {
       try await Desk.with { desk in
         try await desk.sql(

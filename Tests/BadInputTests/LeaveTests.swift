@@ -34,6 +34,25 @@ extension BadInputTests {
       }
     }
 
+    @Test func `what a program has made over the views of Flotilla is named`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db", rows: 3)
+        try await desk.succeed("init", "a.db", "--all")
+        try await desk.sql(
+          "a.db",
+          """
+          CREATE VIEW late AS SELECT * FROM t JOIN _flotilla_rows_t USING (id) WHERE synced = 0;
+          CREATE TRIGGER counted AFTER UPDATE ON t BEGIN
+            UPDATE nokey SET a = (SELECT count(*) FROM _flotilla_rows_t); END;
+          CREATE VIEW plain AS SELECT id FROM t
+          """)
+        let left = try await desk.flotilla("leave", "a.db", "--force")
+        #expect(left.status == 0)
+        #expect(
+          left.error.contains("view late, trigger counted named tables of Flotilla"), "\(left)")
+      }
+    }
+
     @Test func `a key that was never exported is not taken along, though there is another admin`()
       async throws
     {

@@ -35,6 +35,12 @@ extension BadInputTests {
         // Longer than one try for the lock takes: the connection stays.
         try await Task.sleep(for: .seconds(7))
         #expect(try await isTold("locked", "(process \(holder))", of: "b.db", at: desk))
+        // The row waits all the time, whether it is just tried or not.
+        for _ in 0..<8 {
+          let status = try await desk.flotilla("status", "b.db")
+          #expect(status.status == 3 && status.output.contains("not in sync: "), "\(status)")
+          try await Task.sleep(for: .seconds(1))
+        }
         kill(holder, SIGKILL)
         #expect(
           try await eventually(within: .seconds(30)) {

@@ -67,6 +67,7 @@ import Testing
     "doctor.findings": ["check", "level", "text", "remedy"],
     "leave": [
       "site", "node", "unsent_rows", "open_conflicts", "left", "told", "untold", "may_be_copy",
+      "broken",
       "loss", "parked_rows", "shut_out",
     ],
   ]

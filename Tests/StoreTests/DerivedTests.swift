@@ -34,6 +34,25 @@ import Testing
     #expect(second.store.derivedTrouble == nil)
   }
 
+  /// Programs may write text in double quotes; the connection that applies may not.
+  @Test func `a trigger with text in double quotes is run`() throws {
+    let schema = """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, n TEXT); CREATE TABLE cache("n", k);
+      CREATE TRIGGER fill AFTER INSERT ON t WHEN new."n" <> "skip" BEGIN
+        INSERT INTO cache VALUES (new.n || "-", "it's"); END;
+      CREATE TRIGGER clear AFTER DELETE ON t BEGIN DELETE FROM cache WHERE "n" = old.n || "-"; END;
+      """
+    let first = try TestReplica(1, schema: schema, tracking: ["t"])
+    let second = try TestReplica(2, schema: schema)
+    try second.exchange(with: first)
+    try first.write("INSERT INTO t VALUES (1, 'a'), (2, 'skip'), (3, 'c')")
+    try second.exchange(with: first)
+    try first.write("DELETE FROM t WHERE id = 3")
+    try second.exchange(with: first)
+    #expect(try second.application.prepareRows("SELECT n || k FROM cache") == ["a-it's"])
+    #expect(second.store.derivedTrouble == nil)
+  }
+
   /// Two replicas whose table `t` has a cache. The one of the second holds what a row of the first
   /// would put there.
   static func caching(_ column: String) throws -> (first: TestReplica, second: TestReplica) {

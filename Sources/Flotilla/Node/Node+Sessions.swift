@@ -14,7 +14,7 @@ extension Node {
       copy.receive(passage)
       pullTurns.hear(session.id, at: Uptime.now)
       update(session) {
-        $0.isReceiving = true
+        $0.isExchanging = true
         $0.coming = CatchUp($0.coming, passage, at: Uptime.now)
       }
     case .sending(let passage):
@@ -165,7 +165,7 @@ extension Node {
       if let peer = peer(of: session) { note(.received, of: peer.node) }
       copy.receive(rows: rows)
       update(session) {
-        $0.isReceiving = false
+        $0.isExchanging = false
         $0.coming = nil
       }
       noteEqual(session)

@@ -31,17 +31,18 @@ extension Node {
     guard mode == .lasting, note(error) else { return false }
     trouble.wait()
     let peer = mesh.node(of: session)
-    let wasReceiving = peer.flatMap { peers[$0]?.isReceiving } ?? false
-    // Whatever the peer has told: this replica is not at its end.
-    peer.map { peers[$0]?.isReceiving = true }
-    defer {
-      trouble.goOn()
-      peer.map { peers[$0]?.isReceiving = wasReceiving }
-    }
+    // Whatever the peer has told: this replica is not at its end, also while it tries again.
+    peer.map { peers[$0]?.isHeldUp = true }
+    defer { trouble.goOn() }
     // A moment at least, whatever else was tried meanwhile.
     let deadline = max(trouble.current?.nextTry ?? 0, Uptime.now + FileTrouble.shortest)
     _ = await until(deadline) { sessions[session] == nil }
     return !isStopping && sessions[session] != nil
+  }
+
+  /// What a session had to wait for has worked.
+  func goOn(_ session: Mesh.ConnectionID) {
+    mesh.node(of: session).map { peers[$0]?.isHeldUp = false }
   }
 
   /// Looks at the room on the disk: programs that find none there do not tell the node.

@@ -43,8 +43,10 @@ struct PeerRecord: Sendable {
   var hasLeftWithPages = false
   /// Rows that went each way since this node started.
   var traffic = Traffic()
-  /// True while rows come from it.
-  var isReceiving = false
+  /// True while rows come from it, or wait for a file that cannot be written.
+  var isReceiving: Bool { isExchanging || isHeldUp }
+  var isExchanging = false
+  var isHeldUp = false
   /// What it said that it holds.
   var holds: Frontier
   /// Long exchanges from it and to it; the latter until it has said that it holds what was sent.
@@ -104,7 +106,7 @@ struct PeerRecord: Sendable {
 
   /// A session with it has begun, and is the only one.
   mutating func beginAnew() {
-    (hasSpoken, isReceiving) = (false, false)
+    (hasSpoken, isExchanging, isHeldUp) = (false, false, false)
     (coming, going) = (nil, nil)
     behindSince = Uptime.now
   }
@@ -112,7 +114,7 @@ struct PeerRecord: Sendable {
   /// A session with it has ended, whose last word came at `heard`; `left`: another one goes on.
   mutating func end(_ left: PeerSession?, heard: Int64) {
     session = left
-    isReceiving = false
+    (isExchanging, isHeldUp) = (false, false)
     (coming, going) = (nil, nil)
     hasLeftWithPages = hasPages
     seen = heard

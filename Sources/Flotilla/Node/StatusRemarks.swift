@@ -63,10 +63,7 @@ struct StatusRemarks: Sendable {
       lacks.append("table \(table.name) is not here on \(node), and \(rows) went with it")
     }
     let others = lost - gone.reduce(0) { $0 + $1.lost }
-    if hasOthers, others > 0 {
-      lacks.append(
-        "\(counted(others, "row")) that went with a table of \(node) have not come again")
-    }
+    if hasOthers, others > 0 { lacks.append(missing(others, figures)) }
     if hasOthers, !hasTime { lacks.append("the time of the site is not known yet") }
     let edits = [
       (figures.unfolded, "not taken in yet"), (figures.unjudged, "not judged by the anchor yet"),
@@ -75,6 +72,15 @@ struct StatusRemarks: Sendable {
       lacks.append("\(counted(count, "edit")) \(count == 1 ? "is" : "are") \(state)")
     }
     return lacks
+  }
+
+  /// Rows that went with a table which is here again.
+  private func missing(_ rows: Int, _ figures: Store.Figures) -> String {
+    let tables = figures.tables.filter { $0.lost > 0 }.map(\.name)
+    let table = tables.count == 1 ? tables[0] : nil
+    return "\(counted(rows, "row")) that went with \(table.map { "table \($0)" } ?? "a table") of "
+      + "\(node) have not come again (if no machine has them any more: flotilla untrack "
+      + "\(shellWord(path)) \(table.map(shellWord) ?? "TABLE"), then track it)"
   }
 
   /// A table that the site tracks and whose rows cannot be seen here.

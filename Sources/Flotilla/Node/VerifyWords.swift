@@ -55,7 +55,7 @@ struct VerifyWords: Sendable {
     case .shownOtherwise(let sums, let apart):
       let reason =
         "the same edits, but the tables show them differently: a table, a column or a default "
-        + "is another one there"
+        + "is another one there, or a CHECK keeps out a row that was written without it"
         + keptApart(here: apart, there: Int(clamping: sums.apart))
         + "; see: flotilla schema \(shellWord(path)); values of a column that was dropped and "
         + "added again come with: flotilla verify \(shellWord(path)) --repair, here and there"

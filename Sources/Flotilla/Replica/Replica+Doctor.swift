@@ -168,12 +168,18 @@ struct Examination {
   }
 
   private mutating func judge(_ health: Store.Health) {
-    if health.quickCheck == "ok" {
-      add("file", .ok, "the file is sound (\(sized(health.bytes)))")
-    } else {
+    if let damage = health.damage {
       add(
-        "file", .error, "the file is damaged: \(health.quickCheck)",
+        "file", .error, "the file is damaged: \(damage)",
         "sqlite3 \(shellWord(path)) '.recover', or leave and join again.")
+    } else {
+      add("file", .ok, "the file is sound (\(sized(health.bytes)))")
+    }
+    if let breach = health.breach {
+      add(
+        "checks", .warning, "a row breaks a CHECK of its table: \(breach)",
+        "A program with checks off has written it, or the CHECK is newer. On other machines it "
+          + "waits outside its table (flotilla conflicts DB --parked): correct it here with SQL.")
     }
     if !health.hasJournal {
       add(

@@ -53,7 +53,20 @@ extension Replica {
       lock?.release()
     }
     report.left = true
+    report.broken = await broken()
     return report
+  }
+
+  /// Views and triggers of the application that were made over Flotilla's: programs cannot use
+  /// them any more, nor write where a trigger is one.
+  private func broken() async -> [String] {
+    let database = sidecar.database
+    let found = try? await offPool { () throws(FlotillaError) in
+      try reporting(database) { () throws(StoreError) in
+        try Store.namingFlotilla(path: database)
+      }
+    }
+    return found ?? []
   }
 
   /// Whether the members may know another copy of this file as the node: what is said here would be
@@ -89,6 +102,7 @@ extension Replica {
     try await takeOut()
     lock.release()
     report.left = true
+    report.broken = await broken()
     return report
   }
 

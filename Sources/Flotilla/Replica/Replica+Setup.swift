@@ -82,10 +82,8 @@ extension Replica {
       let connection = try Connection(path: sidecar.database, mode: .create)
       connection.setBusyTimeout(milliseconds: 5_000)
       try connection.transaction { () throws(SQLiteError) in
-        guard !isNew, let finding = try connection.scalar("PRAGMA quick_check(1)").string,
-          finding != "ok"
-        else { return }
-        throw SQLiteError.corrupt(finding)
+        guard !isNew, let damage = try QuickCheck(connection).damage else { return }
+        throw SQLiteError.corrupt(damage)
       }
     } catch {
       if isNew { removeEmpty() }

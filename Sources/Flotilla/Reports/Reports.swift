@@ -259,6 +259,8 @@ public struct LeaveReport: Codable, Sendable, Equatable {
   /// Nobody was told, for the members may know another copy of this file as the node.
   public var may_be_copy = false
   public var loss: Loss?
+  /// Views and triggers of the application that name what has gone with Flotilla.
+  public var broken: [String] = []
   /// Rows that are in no table of this file, if no other node in reach has them.
   public var parked_rows = 0
   /// The site had shut the node out before.

@@ -229,11 +229,15 @@ actor PeerSession {
   private func persisting<Result: Sendable>(
     _ work: () async throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
+    var isHeldUp = false
     while true {
       do {
-        return try await work()
+        let result = try await work()
+        if isHeldUp { await owner?.goOn(id) }
+        return result
       } catch {
         guard let owner, await owner.rest(after: error, of: id) else { throw error }
+        isHeldUp = true
       }
     }
   }

@@ -49,7 +49,10 @@ extension Conflicts {
       return given
     }
     let report = try await ofTable(call.replica.conflicts(), call)
-    guard call.arguments.has("--parked") else { return report.conflicts.map { String($0.id) } }
+    guard call.arguments.has("--parked") else {
+      // The list begins with the latest. Of two that lost of one row that is to stand in the end.
+      return report.conflicts.map { String($0.id) }.reversed()
+    }
     let isMeant = { (row: ConflictReport.Parked) in
       ["constraint", "reference", "parent"].contains(row.why)
     }

@@ -16,7 +16,7 @@ extension Conflicts {
     return text
   }
 
-  /// So many columns a row takes in a list; `show` prints it whole.
+  /// So many columns a row, or its key, takes in a list; `show` prints it whole.
   private static let longest = 60
 
   static func assignments(_ row: [String: SQLValue]) -> String {
@@ -66,7 +66,7 @@ extension Conflicts {
     table.rows = conflicts.map { conflict in
       [
         Table.Cell(String(conflict.id)), Table.Cell(subject(conflict)),
-        Table.Cell(conflict.isOfSettings ? "" : key(conflict)),
+        Table.Cell(conflict.isOfSettings ? "" : Screen.cut(key(conflict), to: longest)),
         Table.Cell(lost(conflict)),
         Table.Cell(standing(conflict)), Table.Cell(reason(conflict)),
         Table.Cell(Moment.date(from: conflict.at).map(moment.ago) ?? conflict.at),
@@ -142,7 +142,7 @@ extension Conflicts {
     table.rows = rows.map { row in
       [
         Table.Cell(row.id), Table.Cell(printable(row.table)),
-        Table.Cell(words(row.key, in: row.key_columns)),
+        Table.Cell(Screen.cut(words(row.key, in: row.key_columns), to: longest)),
         Table.Cell(why(row)), Table.Cell(Screen.cut(assignments(row.row), to: longest)),
       ]
     }

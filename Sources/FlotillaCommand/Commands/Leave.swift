@@ -49,20 +49,7 @@ enum Leave {
           --force (they stay in this file)
           """)
     }
-    if report.unsent_rows > 0 {
-      call.output.warnings(["\(unsent) changed here reached no other node"])
-    }
-    if report.open_conflicts > 0 {
-      call.output.warnings([
-        "\(counted(report.open_conflicts, "open conflict")) went with the conflict log"
-      ])
-    }
-    if report.parked_rows > 0 {
-      call.output.warnings([
-        "\(counted(report.parked_rows, "parked row")) went with Flotilla; no node in reach has them"
-      ])
-    }
-    if let loss = report.loss { call.output.warnings([lost(loss)]) }
+    call.output.warnings(whatWent(report))
     if report.may_be_copy {
       let node = printable(report.node)
       call.output.warnings([
@@ -88,6 +75,29 @@ enum Leave {
         the data stays in \(printable(call.path))
         """)
     return .done
+  }
+
+  /// What went with Flotilla, in the file and on the site.
+  private static func whatWent(_ report: LeaveReport) -> [String] {
+    var lines: [String] = []
+    if report.unsent_rows > 0 {
+      lines.append("\(counted(report.unsent_rows, "row")) changed here reached no other node")
+    }
+    if report.open_conflicts > 0 {
+      let count = counted(report.open_conflicts, "open conflict")
+      lines.append("\(count) went with the conflict log")
+    }
+    if report.parked_rows > 0 {
+      let count = counted(report.parked_rows, "parked row")
+      lines.append("\(count) went with Flotilla; no node in reach has them")
+    }
+    if let loss = report.loss { lines.append(lost(loss)) }
+    if !report.broken.isEmpty {
+      lines.append(
+        "\(printable(report.broken.joined(separator: ", "))) named tables of Flotilla, which are "
+          + "gone; drop them, or make them anew: else programs fail that use them")
+    }
+    return lines
   }
 
   private static func leave(_ call: Call) async throws(FlotillaError) -> LeaveReport {

@@ -8,7 +8,7 @@ import SQLite
 struct DerivedTrigger: Equatable {
   let name: String
   /// The part of the text after the name: event, table, condition, body.
-  private let rest: String
+  private var rest: String
 
   /// Nil if a statement writes to a tracked table, or may do anything else than write.
   init?(sql: String, isTracked: (String) -> Bool) {
@@ -33,6 +33,31 @@ struct DerivedTrigger: Equatable {
   }
 
   static func temporaryName(_ number: Int) -> String { "_flotilla_derived_\(number)" }
+
+  /// Writes names in double quotes that `error` does not find as text, which they are to a program
+  /// that has this switched on, as most have; false if there is none.
+  ///
+  /// Here it is off: a name of ours that is no column must not turn into text.
+  mutating func readText(after error: SQLiteError) -> Bool {
+    let opening = "no such column: "
+    guard error.message.hasPrefix(opening) else { return false }
+    let missing = error.message.dropFirst(opening.count)
+    let bytes = Array(rest.utf8)
+    let tokens = SQLText(rest).tokens
+    var (text, position) = ([UInt8](), 0)
+    for (index, token) in tokens.enumerated() where token.kind == .quoted {
+      let isPart = index > 0 && tokens[index - 1].isSymbol(".")
+      // Newer versions of SQLite put the name in quotes, and a piece of advice behind it.
+      let isMissing = missing == token.name || missing.hasPrefix(quoted(token.name))
+      let isDouble = bytes[token.bytes.lowerBound] == UInt8(ascii: "\"")
+      guard isDouble, isMissing, !isPart else { continue }
+      text += bytes[position..<token.bytes.lowerBound] + Array(literal(token.name).utf8)
+      position = token.bytes.upperBound
+    }
+    guard position > 0 else { return false }
+    rest = String(decoding: text + bytes[position...], as: UTF8.self)
+    return true
+  }
 
   /// The statements of the body; nil if there is none.
   static func statements(_ tokens: [SQLToken]) -> [ArraySlice<SQLToken>]? {

@@ -13,6 +13,13 @@ extension Store {
     /// Those of which one has had SQLite roll a whole transaction back: they are not tried again.
     var refused: [DerivedTrigger] = []
 
+    /// Whether a trigger can be read otherwise after this error of one.
+    mutating func readText(after error: SQLiteError) -> Bool {
+      var isOther = false
+      for index in triggers.indices where triggers[index].readText(after: error) { isOther = true }
+      return isOther
+    }
+
     /// What was tried was undone, so all is as it was.
     mutating func restore(_ before: Derivation) {
       let refused = refused
@@ -46,9 +53,6 @@ extension Store {
   private func installDerived() throws(SQLiteError) {
     try removeDerived()
     guard !derivation.triggers.isEmpty else { return }
-    // Virtual tables "may not be used in triggers … unless trusted_schema is on"
-    // (sqlite.org/pragma.html#pragma_trusted_schema, in other words).
-    try connection.set(.trustedSchema, to: true)
     for (number, trigger) in derivation.triggers.enumerated() {
       try connection.execute(trigger.temporary(number))
       derivation.installed = number + 1
@@ -85,6 +89,10 @@ extension Store {
       guard derivation.installed > 0, !error.isBusy, !error.isFull else {
         guard error.refusesRow else { throw error }
         return error.message
+      }
+      if derivation.readText(after: error) {
+        try installDerived()
+        return try writing(table, key, body)
       }
       let first = error
       try removeDerived()

@@ -19,7 +19,7 @@ package final class PageGraft {
       let connection = try Connection(path: replica)
       try connection.set(.triggers, to: false)
       try connection.set(.foreignKeys, to: false)
-      try connection.set(.trustedSchema, to: false)
+      try connection.set(.trustedSchema, to: true)
       // "Fails while another program has the file open": that is what is asked here.
       let mode = try connection.scalar("PRAGMA main.journal_mode = DELETE").string
       guard mode == "delete" else { throw .rows("another program has \(replica) open") }

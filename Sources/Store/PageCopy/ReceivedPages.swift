@@ -23,7 +23,8 @@ package struct ReceivedPages: Sendable {
     try connection.set(.triggers, to: false)
     try connection.set(.foreignKeys, to: false)
     try connection.set(.defensive, to: true)
-    try connection.set(.trustedSchema, to: false)
+    // As in the replica that it is to be: "malformed" is what a file with JSON in it is without.
+    try connection.set(.trustedSchema, to: true)
     try connection.set(.doubleQuotedStrings, to: false)
     try connection.execute("PRAGMA cell_size_check = ON; PRAGMA cache_size = -512")
     return connection

@@ -13,6 +13,8 @@ extension Store {
     package var isPresent: Bool
     /// Rows with NULL in their key: they are not replicated.
     package var rowsWithoutKey: Int
+    /// Rows that went with a table of its name and have not come again.
+    package var lost = 0
   }
 
   package struct Figures: Sendable, Equatable {
@@ -56,6 +58,7 @@ extension Store {
       name: nameHere(name), first: name, rule: rule, rows: 0, isPresent: false, rowsWithoutKey: 0)
     guard let table = tables.table(name), let schema = table.schema else { return figures }
     figures.isPresent = true
+    figures.lost = try lost.count(of: table)
     figures.rowsWithoutKey = try countWithoutKey(schema)
     if isFolded, let standing = try standing(in: table) {
       figures.rows = standing + figures.rowsWithoutKey

@@ -4,8 +4,10 @@ import SQLite
 /// What `doctor` looks at inside the file.
 extension Store {
   package struct Health: Sendable, Equatable {
-    /// What `PRAGMA quick_check` says; "ok" if all is well.
-    package var quickCheck: String
+    /// What is wrong with the pages of the file.
+    package var damage: String?
+    /// What a row breaks that a program has written with checks off.
+    package var breach: String?
     /// False if somebody dropped the journal: then writes of applications fail.
     package var hasJournal: Bool
     /// Tracked tables whose triggers are missing or not the expected ones.
@@ -25,8 +27,9 @@ extension Store {
           uncaptured.append(schema.name)
         }
       }
+      let look = try QuickCheck(connection)
       return Health(
-        quickCheck: try connection.scalar("PRAGMA quick_check(1)").string ?? "no answer",
+        damage: look.damage, breach: look.breach,
         hasJournal: try hasJournal(), uncaptured: uncaptured,
         journalMode: try connection.scalar("PRAGMA journal_mode").string ?? "?",
         bytes: FileSize.of(path), walBytes: FileSize.of(path + "-wal"))

@@ -28,6 +28,20 @@ extension Store {
     }
   }
 
+  /// Views and triggers of the application that name tables or views of Flotilla.
+  package static func namingFlotilla(path: String) throws(StoreError) -> [String] {
+    try reporting { () throws(SQLiteError) in
+      let connection = try Connection(path: path, mode: .readOnly)
+      return try connection.rows(
+        """
+        SELECT type || ' ' || name FROM main.sqlite_schema
+        WHERE type IN ('view', 'trigger') AND sql LIKE '%\\_flotilla\\_%' ESCAPE '\\'
+          AND name NOT LIKE '\\_flotilla\\_%' ESCAPE '\\' ORDER BY rowid
+        """
+      ).compactMap { $0[0].string }
+    }
+  }
+
   /// Takes Flotilla out of a file whose set-up cannot be read any more.
   package static func remove(path: String) throws(StoreError) {
     let connection = try connect(path)

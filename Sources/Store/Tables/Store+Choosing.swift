@@ -12,7 +12,10 @@ extension Store {
   package func trackability(
     of name: String, onCollision choice: KeyHandling.Kind? = nil
   ) throws(StoreError) -> Trackability {
-    let known = try TableSchema.read(name, on: connection) == nil ? nameHere(siteName(name)) : name
+    let isHere = try reporting { () throws(SQLiteError) in
+      try SchemaReader(connection: connection).table(name) != nil
+    }
+    let known = isHere ? name : nameHere(siteName(name))
     if let other = tables.table(known), other.isTracked, !isSameName(other.nameHere, known),
       tables.names.isPresent(other.id, other.name)
     {

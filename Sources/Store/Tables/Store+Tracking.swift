@@ -64,6 +64,8 @@ extension Store {
       try RowsView.renew(schema, id: table.id, on: connection)
       if tables.rekeying.contains(table.id) { continue }
       if !wasThere, try isCreatedAnew(table) { gone += try loseRows(of: table) }
+      // The frontier says nothing of it: by the digest peers hear that they are to send them again.
+      if !wasThere, try lost.hasAny(of: table) { repairs += 1 }
       if isAltered {
         try compareColumns(table.id)
       } else if !isIntact {

@@ -253,6 +253,14 @@ final class LostVersions {
     return edits
   }
 
+  /// Whether rows of a table have gone that may come again.
+  func hasAny(of table: ReplicaTable) throws(SQLiteError) -> Bool {
+    guard count + unsentCount > 0 else { return false }
+    return try connection.row(
+      "SELECT 1 FROM _flotilla_lost WHERE name = ? AND why IN (0, 2, 4) LIMIT 1",
+      [.string(table.name)]) != nil
+  }
+
   /// How many versions were lost with one table.
   func count(of table: ReplicaTable) throws(SQLiteError) -> Int {
     guard count > 0 else { return 0 }

@@ -73,8 +73,8 @@ struct Settlement {
   /// Triggers, journal, versions and hashes are as the rows say.
   static func checkBooks(_ store: Store, _ side: String) throws {
     let health = try store.health()
-    guard health.hasJournal, health.uncaptured.isEmpty, health.quickCheck == "ok" else {
-      throw CrashFailure("\(side): uncaptured \(health.uncaptured), \(health.quickCheck)")
+    guard health.hasJournal, health.uncaptured.isEmpty, health.damage == nil else {
+      throw CrashFailure("\(side): uncaptured \(health.uncaptured), \(health.damage ?? "")")
     }
     // A comparison with the rows finds nothing new.
     let before = store.position

@@ -1,0 +1,53 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// Schemas that compute with JSON: SQLite 3.40 calls its functions for it unsafe in schemas that
+/// are not trusted.
+@Suite struct JSONColumnTests {
+  static let schema = """
+    CREATE TABLE form(id TEXT PRIMARY KEY, data TEXT CHECK (json_valid(data)),
+      ward TEXT GENERATED ALWAYS AS (json_extract(data, '$.ward')) VIRTUAL,
+      bed TEXT GENERATED ALWAYS AS (data ->> '$.bed') STORED);
+    CREATE UNIQUE INDEX form_bed ON form(json_extract(data, '$.bed')) WHERE json_valid(data);
+    CREATE VIEW beds AS SELECT id, value FROM form, json_each(data);
+    """
+
+  @Test func `rows of a table with JSON in its schema are equal everywhere`() throws {
+    let replicas = try KeysTests.site(2, schema: Self.schema, tables: ["form"])
+    for (index, name) in ["a", "b"].enumerated() {
+      KeysTests.later(replicas[index], than: replicas)
+      try replicas[index].write(
+        """
+        INSERT INTO form(id, data) VALUES ('\(name)', '{"ward": "A", "bed": 7}'),
+          ('\(name)2', '{"ward": "\(name)", "bed": "\(name)"}');
+        """)
+      try replicas[index].foldAll()
+    }
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(
+        try replica.prepareRows("SELECT id || ward || bed FROM form ORDER BY 1")
+          == ["a2aa", "aA7", "b2bb"])
+      #expect(try replica.store.figures().parked == 1)
+    }
+    try replicas[1].write("UPDATE form SET data = json_set(data, '$.bed', 8) WHERE id = 'a'")
+    try replicas[1].foldAll()
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(
+        try replica.prepareRows("SELECT id || bed FROM form ORDER BY 1")
+          == ["a2a", "a8", "b2b", "b7"])
+    }
+  }
+
+  @Test func `a schema with JSON is adopted`() throws {
+    let first = try TestReplica(1, schema: Self.schema, tracking: ["form"])
+    let second = try TestReplica(2, schema: "")
+    let adoption = try second.store.adopt(first.store.schemaObjects(), of: "one", at: second.now)
+    #expect(adoption.differences == [])
+    #expect(adoption.steps.map(\.name) == ["form", "form_bed", "beds"])
+  }
+}
