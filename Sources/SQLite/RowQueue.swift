@@ -105,9 +105,11 @@ package struct Cells {
 
   package mutating func add(_ real: Double) { cells.append(.real(real)) }
 
-  package mutating func add(_ bytes: some Collection<UInt8>, isText: Bool) {
+  package mutating func add(_ bytes: [UInt8], isText: Bool) { add(bytes[...], isText: isText) }
+
+  package mutating func add(_ bytes: ArraySlice<UInt8>, isText: Bool) {
     let start = self.bytes.count
-    self.bytes.append(contentsOf: bytes)
+    bytes.withUnsafeBufferPointer { self.bytes.append(contentsOf: $0) }
     let range = start..<self.bytes.count
     cells.append(isText ? .text(range) : .blob(range))
   }
