@@ -136,7 +136,8 @@ package final class Connection {
     return statement
   }
 
-  private func flushQueues() throws(SQLiteError) {
+  /// Puts rows that wait into their tables.
+  package func flushQueues() throws(SQLiteError) {
     for queue in queues where !queue.isEmpty { try queue.flush(on: self) }
   }
 

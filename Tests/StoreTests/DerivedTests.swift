@@ -34,6 +34,23 @@ import Testing
     #expect(second.store.derivedTrouble == nil)
   }
 
+  @Test func `a trigger that looks at versions finds those of all rows before`() throws {
+    let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, n TEXT); CREATE TABLE cache(id, rows)"
+    let first = try TestReplica(1, schema: schema, tracking: ["t"])
+    let second = try TestReplica(2, schema: schema)
+    try second.exchange(with: first)
+    try second.write(
+      """
+      CREATE TRIGGER keep AFTER INSERT ON t BEGIN
+        INSERT INTO cache SELECT new.id, count(*) FROM _flotilla_rows_t;
+      END;
+      """)
+    for number in 1...40 { try first.write("INSERT INTO t VALUES (\(number), 'n')") }
+    try second.exchange(with: first)
+    #expect(second.store.derivedTrouble == nil)
+    #expect(try second.value("SELECT count(*) FROM cache WHERE rows = id") == .integer(40))
+  }
+
   /// Programs may write text in double quotes; the connection that applies may not.
   @Test func `a trigger with text in double quotes is run`() throws {
     let schema = """

@@ -75,6 +75,8 @@ extension Store {
     _ table: ReplicaTable, _ key: Key, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) -> String? {
     changeLog.note(table, key)
+    // A trigger may look at versions, by the views of rows.
+    if derivation.installed > 0 { try connection.flushQueues() }
     do {
       try body()
       return nil
