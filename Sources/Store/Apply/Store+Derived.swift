@@ -74,9 +74,9 @@ extension Store {
   func writing(
     _ table: ReplicaTable, _ key: Key, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) -> String? {
-    changeLog.note(table, key)
     // A trigger may look at versions, by the views of rows.
     if derivation.installed > 0 { try connection.flushQueues() }
+    changeLog.note(table, key)
     do {
       try body()
       return nil
