@@ -97,7 +97,7 @@ package final class Connection {
     return new
   }
 
-  /// A transaction begins, or ends without what waits.
+  /// A transaction, or an attempt in it, ends without what waits.
   func forgetQueues() { for queue in queues { queue.forget() } }
 
   /// Whether a statement comes after the rows that wait.

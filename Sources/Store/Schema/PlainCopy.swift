@@ -51,7 +51,7 @@ package struct PlainCopy {
     StoreError(
       .schema,
       "table \(quoted(table)) needs a \(what) that SQLite does not bring along",
-      remedy: "Remove it from the table's CHECKs, generated columns and indexes; "
+      remedy: "Remove it from the table's columns, CHECKs and indexes; "
         + "an application can still use it in its own queries.",
       cause: cause)
   }

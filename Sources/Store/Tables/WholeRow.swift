@@ -43,10 +43,14 @@ final class WholeRow {
   func insert(_ rows: [Placement], on connection: Connection) throws(SQLiteError) {
     var cells = Cells()
     for row in rows { for value in row.values { value.add(to: &cells) } }
-    if insertingAll?.rows != rows.count {
-      insertingAll = (rows.count, statements.insert(columns, rows: rows.count))
-    }
-    try connection.run(insertingAll?.text ?? "", cells, 0..<cells.count)
+    try connection.run(inserting(rows.count), cells, 0..<cells.count)
+  }
+
+  private func inserting(_ rows: Int) -> String {
+    if let insertingAll, insertingAll.rows == rows { return insertingAll.text }
+    let text = statements.insert(columns, rows: rows)
+    insertingAll = (rows, text)
+    return text
   }
 
   /// Updates the row of that key; false if it is not there.
