@@ -87,6 +87,27 @@ struct Beside {
     standIns.append(StandIn(name: name, value: value, shown: shown, isCounted: place != nil))
   }
 
+  /// Lets go of each NULL whose column once took NULL and takes none any more; true if there is one.
+  ///
+  /// A machine that is yet to let a column take NULL passes one on, for it comes from a later
+  /// migration. Here it comes from an earlier one, and no machine will show it in the end.
+  mutating func outgrowNulls(_ statements: RowStatements) -> Bool {
+    let isLetGo = { (place: Int, standIn: StandIn) in
+      standIn.value == .null && statements.hasOutgrownNull[place]
+    }
+    let left = zip(places, standIns).filter { !isLetGo($0, $1) }
+    guard left.count < standIns.count else { return false }
+    for (place, standIn) in zip(places, standIns) where isLetGo(place, standIn) {
+      let column = statements.columnHashes[place]
+      if standIn.isCounted { shift &-= ContentHash.share(column: column, .null) }
+      if statements.defaults[place] != standIn.shown {
+        shift &+= ContentHash.share(column: column, standIn.shown)
+      }
+    }
+    (places, standIns) = (left.map(\.0), left.map(\.1))
+    return true
+  }
+
   func entry(keyCount: Int) -> Shelf.Entry {
     Shelf.Entry(
       why: .columns, values: extras, keyCount: keyCount, rest: rest, standIns: standIns)

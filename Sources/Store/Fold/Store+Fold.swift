@@ -173,10 +173,10 @@ extension Store {
     if let held, !held.isDeleted, let shelved, shelved.why == .table {
       return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
     }
-    let beside = try beside(row, shelved, statements, key)
-    let hash = row.hash(beside)
+    var beside = try beside(row, shelved, statements, key)
+    var hash = row.hash(beside)
     // A program has written something where a value was kept.
-    let isOverKept = !beside.writtenOver.isEmpty
+    var isOverKept = !beside.writtenOver.isEmpty
     var isDangling = try isDangling(table, key)
     // That an image refers to nothing is no program's doing: it waits.
     let isWaiting = isImage && isDangling && old?.isDangling != true
@@ -189,6 +189,7 @@ extension Store {
       if gone != nil { try keep(old, table, key, old: nil) }
       return
     }
+    if beside.outgrowNulls(statements) { (hash, isOverKept) = (row.hash(beside), true) }
     let hidden = try held.flatMap { try hide($0, beside: shelved, table, key) }
     // It is here again as it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }

@@ -12,6 +12,32 @@ struct ColumnNames: Equatable {
     /// All of its declaration but the name (`Column.declaration`).
     var declaration: String
     var first: String
+    /// Whether it takes no NULL, and once did here.
+    var hasOutgrownNull = false
+
+    init(name: String, declaration: String, first: String, hasOutgrownNull: Bool = false) {
+      (self.name, self.declaration, self.first) = (name, declaration, first)
+      self.hasOutgrownNull = hasOutgrownNull
+    }
+
+    /// From what is kept of it: `declaration`, and behind that whether it has outgrown NULL.
+    init(name: String, kept: String, first: String) {
+      let isMarked = kept.hasSuffix(Self.mark)
+      self.init(
+        name: name, declaration: isMarked ? String(kept.dropLast(Self.mark.count)) : kept,
+        first: first, hasOutgrownNull: isMarked)
+    }
+
+    /// What is kept of it.
+    var kept: String { hasOutgrownNull ? declaration + Self.mark : declaration }
+
+    private static let mark = " took NULL"
+
+    /// Whether it takes NULL, or did once; an empty declaration does not tell.
+    var hasTakenNull: Bool {
+      let parts = declaration.split(separator: "|", maxSplits: 3, omittingEmptySubsequences: false)
+      return hasOutgrownNull || parts.count == 4 && parts[2].isEmpty
+    }
 
     /// Whether it belongs to the key: its place there is the last part of the declaration.
     var isOfKey: Bool { !declaration.hasSuffix("|") }
@@ -32,6 +58,8 @@ struct ColumnNames: Equatable {
   /// Names, in small letters, under which values may come from machines that have not heard of a
   /// rename, and the column of the schema that they are for.
   let aliases: [String: Int]
+  /// For each column of the schema, whether it took NULL when it was looked at before.
+  let haveTakenNull: [Bool]
 
   /// A column that was just renamed has the first name of the one that it was. Else the site's
   /// settings say it; else it keeps the first name that it had; else it has its own.
@@ -41,6 +69,7 @@ struct ColumnNames: Equatable {
     of columns: [String], known: [Known], renamed: [String: String] = [:], settings: Settings
   ) {
     let names = columns.map(folded)
+    let nullable = Set(known.filter(\.hasTakenNull).map { folded($0.first) })
     let known = Dictionary(known.map { (folded($0.name), $0.first) }, uniquingKeysWith: { $1 })
     let settings = Dictionary(
       settings.map { (folded($0.name), $0.first) }, uniquingKeysWith: { $1 })
@@ -79,6 +108,7 @@ struct ColumnNames: Equatable {
       }
     }
     self.firsts = firsts.map { $0 ?? "" }
+    self.haveTakenNull = self.firsts.map { nullable.contains(folded($0)) }
     var aliases: [String: Int] = [:]
     for (name, first) in settings where !taken.contains(name) {
       aliases[name] = self.firsts.firstIndex { isSameName($0, first) }
@@ -111,7 +141,8 @@ extension TableSchema {
     columns.enumerated().map { index, column in
       ColumnNames.Known(
         name: column.name, declaration: column.declaration(keyPlace: key.firstIndex(of: index)),
-        first: names.firsts[index])
+        first: names.firsts[index],
+        hasOutgrownNull: column.isNotNull && names.haveTakenNull[index])
     }
   }
 }

@@ -17,7 +17,7 @@ package final class SchemaCache {
 
     /// What the site calls the table and its columns; it does not follow from the schema.
     mutating func take(_ first: String, _ columns: Renames.Columns?) {
-      if let columns, !columns.isPlain {
+      if let columns, columns.addToSchema {
         statements = RowStatements(schema, columns.names(of: schema))
       }
       statements = statements.travelling(as: first)

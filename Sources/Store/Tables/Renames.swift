@@ -21,6 +21,9 @@ struct Renames {
     /// Whether every column has its own name, as far as is known here.
     var isPlain: Bool { settings.isEmpty && known.allSatisfy { $0.name == $0.first } }
 
+    /// Whether a column has another name for the site, or has taken NULL and takes none any more.
+    var addToSchema: Bool { !isPlain || known.contains(where: \.hasOutgrownNull) }
+
     func names(of schema: TableSchema, renamed: [String: String] = [:]) -> ColumnNames {
       ColumnNames(
         of: schema.columns.map(\.name), known: known, renamed: renamed,
@@ -64,7 +67,7 @@ struct Renames {
         continue
       }
       columns[folded(table), default: Columns()].known.append(
-        ColumnNames.Known(name: name, declaration: declared, first: first))
+        ColumnNames.Known(name: name, kept: declared, first: first))
     }
     for row in try connection.rows(
       "SELECT tbl, name, first FROM \(Self.settings) \(condition)", wanted)
@@ -97,7 +100,7 @@ struct Renames {
         "INSERT INTO _flotilla_named(tbl, place, name, declared, first) VALUES (?, ?, ?, ?, ?)",
         [
           .string(table), .integer(Int64(place)), .string(column.name),
-          .string(column.declaration), .string(column.first),
+          .string(column.kept), .string(column.first),
         ])
     }
   }

@@ -22,6 +22,8 @@ final class RowStatements {
   let defaults: [Replication.Value?]
   /// For each column of the shape: whether it takes no NULL.
   let isRequired: [Bool]
+  /// For each column of the shape: whether it takes no NULL, and once did here.
+  let hasOutgrownNull: [Bool]
   private let affinities: [Affinity]
   /// Every column of the shape, by key.
   let selectByKey: String
@@ -68,6 +70,9 @@ final class RowStatements {
     self.columnHashes = shape.columns.map { ContentHash.column($0) }
     self.defaults = columns.map { $0.constantDefault.map(Replication.Value.init) }
     self.isRequired = columns.map(\.isNotNull)
+    self.hasOutgrownNull = shipped.map {
+      schema.columns[$0].isNotNull && columnNames?.haveTakenNull[$0] == true
+    }
     self.affinities = columns.map(\.affinity)
     self.table = "main." + quoted(schema.name)
     self.resolution = schema.resolvesConflicts ? "OR ABORT " : ""
@@ -94,6 +99,7 @@ final class RowStatements {
     tableName = other.tableName
     (names, aliases, columnHashes) = (other.names, other.aliases, other.columnHashes)
     (defaults, isRequired, affinities) = (other.defaults, other.isRequired, other.affinities)
+    hasOutgrownNull = other.hasOutgrownNull
     (selectByKey, deleteByKey, existsByKey) = (
       other.selectByKey, other.deleteByKey, other.existsByKey
     )

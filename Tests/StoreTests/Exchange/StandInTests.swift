@@ -162,4 +162,59 @@ import Testing
     #expect(try tags(r[0]) == ["NULL", "y"])
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
+
+  /// A column that takes no NULL any more, where one machine is yet to make that of it.
+  static let stricter = [
+    Change("TEXT", "TEXT NOT NULL", "x"),
+    Change("TEXT", "TEXT NOT NULL DEFAULT 'none'", "none"),
+    Change("TEXT DEFAULT 'none'", "TEXT NOT NULL DEFAULT 'none'", "none"),
+    Change("TEXT DEFAULT 'other'", "TEXT NOT NULL DEFAULT 'none'", "none"),
+  ]
+
+  /// The first replica has migrated, and hears of a row that the second one has emptied since.
+  private func stricterReplicas(_ change: Change) throws -> [TestReplica] {
+    let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, tag \(change.before), n)"
+    let r = try (1...3).map {
+      try TestReplica($0, schema: schema, tracking: $0 == 1 ? ["note"] : [])
+    }
+    try r[0].write("INSERT INTO note VALUES ('a', 'x', 1), ('b', 'y', 2)")
+    for replica in r.dropFirst() { try replica.pull(from: r[0]) }
+    try migrate(r[0], change.after)
+    try r[1].write("UPDATE note SET tag = NULL WHERE id = 'a'")
+    try r[1].foldAll()
+    try r[0].pull(from: r[1])
+    #expect(try tags(r[0]) == [change.shown, "y"])
+    return r
+  }
+
+  /// Makes the migration that forbids NULL, and fills the column where it stands.
+  private func fill(_ replica: TestReplica, _ change: Change, with value: String) throws {
+    try replica.write(
+      """
+      BEGIN; CREATE TABLE new__note(id TEXT PRIMARY KEY NOT NULL, tag \(change.after), n);
+      INSERT INTO new__note SELECT id, coalesce(tag, '\(value)'), n FROM note; DROP TABLE note;
+      ALTER TABLE new__note RENAME TO note; COMMIT
+      """)
+    try replica.foldAll()
+  }
+
+  @Test(arguments: stricter)
+  func `what a migration puts in the place of NULL stands everywhere`(change: Change) throws {
+    let r = try stricterReplicas(change)
+    for replica in r.dropFirst() { try fill(replica, change, with: "filled") }
+    try expectEqual(r, ["filled", "y"])
+  }
+
+  @Test(arguments: stricter)
+  func `an edit where a column takes NULL no more says what it shows`(change: Change) throws {
+    let r = try stricterReplicas(change)
+    try r[0].reopen()
+    try r[0].write("UPDATE note SET n = 7 WHERE id = 'a'")
+    try r[0].foldAll()
+    try r[1].pull(from: r[0])
+    #expect(try tags(r[1]) == [change.shown, "y"])
+    for replica in r.dropFirst() { try fill(replica, change, with: "filled") }
+    try expectEqual(r, [change.shown, "y"])
+    #expect(try r[2].application.prepareRows("SELECT n FROM note WHERE id = 'a'") == ["7"])
+  }
 }
