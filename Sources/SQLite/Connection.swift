@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// One connection to one database file; not `Sendable`: an actor or a queue must own it.
 package final class Connection {
@@ -102,7 +103,10 @@ package final class Connection {
 
   /// Whether a statement comes after the rows that wait.
   private func comesAfterRows(_ sql: String) -> Bool {
-    sql == Self.commit || queues.contains { sql.contains($0.table) }
+    sql == Self.commit
+      || queues.contains { queue in
+        sql.withCString { sql in queue.table.withCString { strstr(sql, $0) != nil } }
+      }
   }
 
   /// Lends a cached statement to `body`, with values bound, and resets it afterwards.
