@@ -41,12 +41,12 @@ package struct Version: Sendable, Equatable {
 
   package init(
     dot: Dot, created: Dot, createdAt: Stamp? = nil, stamp: Stamp, hash: UInt64, isDeleted: Bool,
-    particulars: Particulars = .none
+    particulars: Particulars? = nil
   ) {
     fields = Fields(
       Parts(
         dot: dot, created: created, createdAt: createdAt ?? stamp, stamp: stamp, hash: hash,
-        isDeleted: isDeleted, box: ParticularsBox.box(particulars)))
+        isDeleted: isDeleted, box: particulars.flatMap(ParticularsBox.box)))
   }
 
   /// Names this version.

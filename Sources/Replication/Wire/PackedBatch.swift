@@ -1,7 +1,7 @@
 /// A batch of rows that was checked and stays as it came: a tenth of the memory that its rows take.
 ///
 /// Rows that wait to be merged in the order of their keys are read one at a time.
-package struct PackedBatch: Sendable {
+package final class PackedBatch: Sendable {
   private let bytes: [UInt8]
   private let header: RowBatch.Header
   /// Where each row begins; a batch is no longer than 65 MiB.

@@ -137,7 +137,10 @@ extension Store {
       try checkGap(merge)
       try checkStanding(of: merge)
       try requireKnown(
-        rows.map(\.row.version.dot).filter { $0.origin == own }.map(\.seq).max() ?? 0)
+        rows.reduce(0) { last, row in
+          let dot = row.row.version.dot
+          return dot.origin == own ? max(last, dot.seq) : last
+        })
       try standDown(beside: rows, judged: merge.judged, at: now)
       let rows = try merge.licence.map { try vouched(rows, by: $0) } ?? rows
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
@@ -163,19 +166,19 @@ extension Store {
   /// known already. Else it could have others write in tables that it may not write itself.
   private func vouched(_ rows: [ShapedRow], by leaf: LeafLicence) throws -> [ShapedRow] {
     try rows.map { row in
-      var row = row
-      guard !row.row.version.numbering.former.isEmpty,
+      guard row.row.version.hasNumbering, !row.row.version.numbering.former.isEmpty,
         tables.hasRoom(for: row.shape.name)
       else { return row }
       let table = try self.rows(of: row.shape, isNameless: isNameless(row))
       let standing = try versions.version(table: table.id, key: key(of: row, in: table))
-      row.row.version.numbering.former = try row.row.version.numbering.former.filter { former in
+      var vouched = row.row
+      vouched.version.numbering.former = try vouched.version.numbering.former.filter { former in
         if former.created.origin == leaf.origin { return true }
         if standing?.numbering.former.contains(former) == true { return true }
         let place = FormerKeys.Place(table: table.id, key: former.key, created: former.created)
         return try kinship.former.entry(place)?.next != nil
       }
-      return row
+      return ShapedRow(shape: row.shape, row: vouched)
     }
   }
 
@@ -186,9 +189,11 @@ extension Store {
   }
 
   /// One row with the shape of its table.
-  struct ShapedRow {
-    var shape: TableShape
-    var row: WireRow
+  final class ShapedRow {
+    let shape: TableShape
+    let row: WireRow
+
+    init(shape: TableShape, row: WireRow) { (self.shape, self.row) = (shape, row) }
   }
 
   /// Folds what waits until it fits into one slice.
@@ -307,10 +312,11 @@ extension Store {
       order.append((table.id, try key(of: row, in: table), index))
     }
     order.sort { ($0.table, $0.key, $0.index) < ($1.table, $1.key, $1.index) }
+    let isRenewing = stability.renewal != nil
     for (id, key, index) in order {
       guard let table = tables.byID[id] else { continue }
       let row = rows[index]
-      if stability.renewal != nil { try noteFresh(table, key, row) }
+      if isRenewing { try noteFresh(table, key, row) }
       if try !application.isRepair && hasForgotten(row.row, table, key) {
         application.known += 1
         continue

@@ -3,7 +3,7 @@ import SQLite
 
 /// Which tables refer to which by numbers that two machines may give twice (docs/keys.md). It
 /// follows from the schema that this replica has.
-struct Parentage {
+final class Parentage {
   /// A column that says which row of a table is meant, by its number.
   ///
   /// A foreign key to a row whose own key holds such a number is one, too: a note on line 3 of an

@@ -65,11 +65,14 @@ extension RowStatements {
   /// Whether the table shows these values as they came, and they are what its author has counted.
   func shows(_ values: [Replication.Value], _ whole: WholeRow, _ hash: UInt64) -> Bool {
     var sum = ContentHash()
-    for (place, column) in whole.columns.enumerated() {
-      let value = values[place]
-      guard takes(value, in: column) else { return false }
-      if defaults[column] != value { sum.add(column: columnHashes[column], value) }
+    return values.withUnsafeBufferPointer { values in
+      for (place, column) in whole.columns.enumerated() {
+        guard takes(values[place], in: column) else { return false }
+        if defaults[column] != values[place] {
+          sum.add(column: columnHashes[column], values[place])
+        }
+      }
+      return sum.value == hash
     }
-    return sum.value == hash
   }
 }

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// The newest version of each row, by table and key.
-struct VersionTable {
+final class VersionTable {
   /// The columns that a version is made of, in every table that holds versions.
   ///
   /// `author` is the origin of the edit that a version certifies, if that is another than its own.
@@ -157,22 +157,17 @@ struct VersionTable {
 
   /// A version as it is stored. Origins that are new get their numbers.
   private func columns(of version: Version) throws(SQLiteError) -> VersionColumns {
-    let number = try origins.number(of: version.dot.origin)
-    var columns = VersionColumns(
-      origin: number, seq: Int64(version.dot.seq), stamp: version.stamp.rawValue)
-    if !version.isDeleted { columns.hash = Int64(bitPattern: version.hash) }
-    if version.created != version.dot {
-      columns.created = (
-        try origins.number(of: version.created.origin), Int64(version.created.seq)
-      )
-    }
-    if version.createdAt != version.stamp { columns.createdAt = version.createdAt.rawValue }
-    columns.at = version.certificate?.at.rawValue
-    columns.extra = try VersionExtra(origins: origins, terms: terms).encode(version)
-    if version.edit.origin != version.dot.origin {
-      columns.author = try origins.number(of: version.edit.origin)
-    }
-    return columns
+    let (dot, created, author) = (version.dot, version.created, version.edit.origin)
+    return VersionColumns(
+      origin: try origins.number(of: dot.origin), seq: Int64(dot.seq),
+      stamp: version.stamp.rawValue,
+      hash: version.isDeleted ? nil : Int64(bitPattern: version.hash),
+      created: created == dot
+        ? nil : (try origins.number(of: created.origin), Int64(created.seq)),
+      createdAt: version.createdAt == version.stamp ? nil : version.createdAt.rawValue,
+      at: version.certificate?.at.rawValue,
+      extra: try VersionExtra(origins: origins, terms: terms).encode(version),
+      author: author == dot.origin ? nil : try origins.number(of: author))
   }
 
   func remove(table: Int64, key: Key) throws(SQLiteError) {

@@ -127,34 +127,17 @@ final class VersionsAhead {
 
 /// The columns of a version, as they are in its table.
 struct VersionColumns {
-  var origin: Int64
-  var seq: Int64
-  var stamp: Int64
+  let origin: Int64
+  let seq: Int64
+  let stamp: Int64
   /// Nil of a deleted row.
-  var hash: Int64?
-  var created: (origin: Int64, seq: Int64)?
-  var createdAt: Int64?
-  var at: Int64?
-  var extra: [UInt8]?
+  let hash: Int64?
+  let created: (origin: Int64, seq: Int64)?
+  let createdAt: Int64?
+  let at: Int64?
+  let extra: [UInt8]?
   /// It is written alone: `extra` says it as well.
-  var author: Int64?
-
-  init(origin: Int64, seq: Int64, stamp: Int64) {
-    (self.origin, self.seq, self.stamp) = (origin, seq, stamp)
-  }
-
-  init(_ statement: Statement, at first: Int) {
-    origin = statement.integer(first)
-    seq = statement.integer(first + 1)
-    stamp = statement.integer(first + 2)
-    hash = statement.content(first + 3).integer
-    if case .integer(let origin) = statement.content(first + 4) {
-      created = (origin, statement.integer(first + 5))
-    }
-    createdAt = statement.content(first + 6).integer
-    at = statement.content(first + 7).integer
-    if !statement.isNull(first + 8) { extra = statement.bytes(first + 8) }
-  }
+  let author: Int64?
 
   /// Binds them one after another.
   func bind(to statement: Statement, at first: Int) throws(SQLiteError) {
@@ -184,6 +167,18 @@ struct VersionColumns {
     queue.add(at)
     queue.add(extra)
     queue.add(author)
+  }
+}
+
+extension VersionColumns {
+  init(_ statement: Statement, at first: Int) {
+    self.init(
+      origin: statement.integer(first), seq: statement.integer(first + 1),
+      stamp: statement.integer(first + 2), hash: statement.content(first + 3).integer,
+      created: statement.content(first + 4).integer.map { ($0, statement.integer(first + 5)) },
+      createdAt: statement.content(first + 6).integer,
+      at: statement.content(first + 7).integer,
+      extra: statement.isNull(first + 8) ? nil : statement.bytes(first + 8), author: nil)
   }
 }
 
