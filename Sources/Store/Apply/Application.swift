@@ -29,20 +29,19 @@ struct Application {
 }
 
 extension Store {
-  /// Merges one version: if it outranks what stands, its content is put into the table.
+  /// Merges one version: if it outranks what stands, its content is put into the table. `known` is
+  /// what stands, if that was looked for already.
   @_optimize(speed)
   func apply(
-    _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, at now: Instant,
-    _ application: inout Application
+    _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, over known: Version?? = nil,
+    at now: Instant, _ application: inout Application
   ) throws {
     if let ruling = row.row.content.ruling {
       return try take(ruling, row, table, key, &application)
     }
     let incoming = row.row.version
     if tables.hasHeld, try meetHeld(row, table, key, &application) { return }
-    // Of one that is new it was asked already.
-    var old =
-      application.newRows.mayWait ? nil : try versions.version(table: table.id, key: key)
+    var old = try known ?? versions.version(table: table.id, key: key)
     var meeting = viewpoint.meeting(incoming, old)
     if case .waits = meeting, old == nil, !viewpoint.isUndecided(incoming),
       let gone = try lost.version(table, key), incoming.rank <= gone.rank

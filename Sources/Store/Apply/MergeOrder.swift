@@ -36,9 +36,12 @@ struct MergeOrder {
   /// Notes the next row; `table` looks its table up.
   mutating func add(_ row: RowHead, of batch: Int, _ table: () -> Table) {
     if batch != self.batch { (self.batch, self.row, tables) = (batch, 0, [:]) }
-    let numbering = row.version.numbering
-    former += numbering.former.count
-    let named = numbering.former.count + numbering.elders.count + numbering.parents.count
+    var named = 0
+    if row.version.hasNumbering {
+      let numbering = row.version.numbering
+      former += numbering.former.count
+      named = numbering.former.count + numbering.elders.count + numbering.parents.count
+    }
     let place = MergeSlice.Place(
       batch: UInt32(batch), row: UInt32(self.row), weight: UInt8(clamping: 1 + named))
     self.row += 1

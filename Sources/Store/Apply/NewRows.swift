@@ -37,14 +37,13 @@ struct NewRows {
 }
 
 extension Store {
-  /// Whether a row that comes may wait for others: there is none of its key, and it has no history
-  /// here.
+  /// Whether a row that comes may wait for others, if there is none of its key.
   @_optimize(speed)
-  func isNew(_ row: ShapedRow, _ table: ReplicaTable, _ key: Key) throws -> Bool {
-    guard case .values(let values) = row.row.content, derivation.installed == 0,
-      !tables.hasHeld, row.row.version.numbering.former.isEmpty, NewRows.holds(values)
+  func mayGather(_ row: ShapedRow) -> Bool {
+    guard case .values(let values) = row.row.content, derivation.installed == 0, !tables.hasHeld
     else { return false }
-    return try versions.version(table: table.id, key: key) == nil
+    let version = row.row.version
+    return (!version.hasNumbering || version.numbering.former.isEmpty) && NewRows.holds(values)
   }
 
   /// Lets a row wait for others; false if its table may not show it as it came.

@@ -321,9 +321,11 @@ extension Store {
         application.known += 1
         continue
       }
-      application.newRows.mayWait = try isNew(row, table, key)
+      let isOne = mayGather(row)
+      let old = try isOne ? versions.version(table: table.id, key: key) : nil
+      application.newRows.mayWait = isOne && old == nil
       if !application.newRows.mayWait { try placeGathered(&application) }
-      try apply(row, table, key, at: now, &application)
+      try apply(row, table, key, over: isOne ? .some(old) : nil, at: now, &application)
     }
     application.newRows.mayWait = false
     try placeGathered(&application)

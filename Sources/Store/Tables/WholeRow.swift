@@ -65,14 +65,18 @@ extension RowStatements {
   /// Whether the table shows these values as they came, and they are what its author has counted.
   func shows(_ values: [Replication.Value], _ whole: WholeRow, _ hash: UInt64) -> Bool {
     var sum = ContentHash()
-    return values.withUnsafeBufferPointer { values in
-      for (place, column) in whole.columns.enumerated() {
-        guard takes(values[place], in: column) else { return false }
-        if defaults[column] != values[place] {
-          sum.add(column: columnHashes[column], values[place])
-        }
+    for (place, column) in whole.columns.enumerated() {
+      guard takes(values[place], in: column) else { return false }
+      if !isDefault(values[place], in: column) {
+        sum.add(column: columnHashes[column], values[place])
       }
-      return sum.value == hash
     }
+    return sum.value == hash
+  }
+
+  /// Whether a value counts for nothing.
+  private func isDefault(_ value: Replication.Value, in column: Int) -> Bool {
+    guard let uncounted = defaults[column] else { return false }
+    return uncounted == value
   }
 }
