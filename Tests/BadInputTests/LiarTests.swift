@@ -5,7 +5,7 @@ import Testing
 extension BadInputTests {
   /// A member with a key of its own that says what the types of the protocol allow, to the built
   /// program ([liar.py](../Fixtures/liar.py) has the stories).
-  @Suite(.timeLimit(.minutes(10))) struct `A member that lies to the program` {
+  @Suite(.timeLimit(.minutes(10))) struct LiarTests {
     /// Two nodes that run, and the file of a third member, which does not.
     private struct Site {
       let desk: Desk
@@ -119,7 +119,7 @@ extension BadInputTests {
       }
     }
 
-    @Test func `as a reader ends no node, moves no time and changes no row`() async throws {
+    @Test func `a reader that lies ends no node, moves no time and changes no row`() async throws {
       try await tell(
         [
           ("held", ["open"], "connected with liar"),
@@ -133,7 +133,9 @@ extension BadInputTests {
         ], as: "reader")
     }
 
-    @Test func `as a writer ends no node and freezes, hides and stops nothing`() async throws {
+    @Test func `a writer that lies ends no node, and freezes, hides and stops nothing`()
+      async throws
+    {
       let connected = "connected with liar"
       try await tell(
         [
@@ -147,7 +149,7 @@ extension BadInputTests {
         ], as: "writer")
     }
 
-    @Test func `that tells each node another content is named, and verify mends it`() async throws {
+    @Test func `who tells each node another content is named, and verify mends it`() async throws {
       try await Desk.with { desk in
         var site = try await Site(desk, role: "writer")
         try await site.stands("before")
@@ -171,7 +173,7 @@ extension BadInputTests {
     }
 
     /// A program writes beside a row of 60 MB whose hash nothing gives.
-    @Test func `that sends a row of 60 MB holds a program up for no seconds`() async throws {
+    @Test func `who sends a row of 60 MB holds a program up for no seconds`() async throws {
       try await Desk.with { desk in
         let site = try await Site(desk, role: "writer")
         async let told = site.tell("long-row")
@@ -188,7 +190,7 @@ extension BadInputTests {
       }
     }
 
-    @Test func `that connects again and again fills no log`() async throws {
+    @Test func `who connects again and again fills no log`() async throws {
       try await Desk.with { desk in
         var site = try await Site(desk, role: "reader")
         let before = site.first.logText.utf8.count
@@ -203,7 +205,7 @@ extension BadInputTests {
       }
     }
 
-    @Test func `when it joins under a longest name, as another one has, parts nobody`()
+    @Test func `who joins under a longest name, as another one has, parts nobody`()
       async throws
     {
       try await Desk.with { desk in
@@ -223,8 +225,7 @@ extension BadInputTests {
     }
 
     /// 512 KiB is the longest text of SQL that a member tells.
-    @Test func `when it joins where a view is longer than a frame gets all but that`() async throws
-    {
+    @Test func `who joins where a view is longer than a frame gets all but that`() async throws {
       try await Desk.with { desk in
         var site = try await Site(desk, role: "writer")
         let words = String(repeating: "x", count: 1_200_000)
