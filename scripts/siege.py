@@ -9,6 +9,7 @@ Prints the time until it is seen, that of the commit, memory and log; then how s
 before once the member is revoked. Everything stays on loopback and in a folder that is removed.
 """
 import importlib.util
+import multiprocessing
 import os
 import re
 import sqlite3
@@ -17,12 +18,16 @@ import sys
 import tempfile
 import threading
 import time
+from itertools import count
+from random import randrange
 
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../Tests/Fixtures")
 sys.path.insert(0, FIXTURES)
 SPEC = importlib.util.spec_from_file_location("fake", FIXTURES + "/fake-peer.py")
 fake = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(fake)
+# Who floods has a process of its own, and takes no turns of who measures.
+APART = multiprocessing.get_context("fork")
 PROGRAM = os.path.abspath(sys.argv[1])
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 8
 
@@ -34,34 +39,40 @@ def connects(who):
 def asks(who):
     """Wants everything again and again."""
     yield fake.hello(who) + fake.have()
-    for _ in range(100_000):
+    while True:
         yield fake.have(1)
+
+
+def returns(who):
+    """Holds nothing, whenever it comes."""
+    yield fake.hello(who) + fake.have()
+    time.sleep(0.3)
 
 
 def pings(who):
     yield fake.hello(who) + fake.have()
-    for _ in range(100_000):
+    while True:
         yield fake.frame(12, os.urandom(8) + bytes(30))
 
 
 def unsigned(who):
     """Rows for which nobody has signed."""
     yield b"".join(fake.opened(who))
-    for number in range(1, 100_000):
+    for number in count(1):
         yield fake.rows(fake.batch(), number)
 
 
 def parts(who):
     """Pieces of one byte."""
     yield b"".join(fake.opened(who))
-    for start in range(1, 100_000_000, 1_000):
+    for start in count(1, 1_000):
         yield b"".join(
             fake.frame(5, fake.uint(number) + b"x") for number in range(start, start + 1_000))
 
 
 def long_frames(who):
     yield fake.hello(who) + fake.have()
-    for _ in range(3_000):
+    while True:
         yield fake.frame(9, os.urandom(1 << 20))
 
 
@@ -72,14 +83,14 @@ def statements(who):
     said = fake.frame(16, fake.uint(len(told)) + b"".join(
         fake.uint(len(each)) + each for each in told))
     yield fake.hello(who) + fake.have()
-    for _ in range(3_000):
+    while True:
         yield said
 
 
 def empty(who):
     """Exchanges without a row: each is a commit."""
     yield fake.hello(who) + fake.have()
-    for number in range(1, 100_000):
+    for number in count(1):
         check = (fake.mix(number) + fake.EMPTY) % 2**64
         yield (fake.frame(3, bytes([0]) + fake.uint(2 * number - 2) + bytes(3))
                + fake.frame(6, bytes(1) + check.to_bytes(8, "big")))
@@ -91,7 +102,8 @@ def garbage(who):
 
 # What is said, and on how many connections at once.
 STORIES = {
-    "connects": (connects, 4), "asks for all": (asks, 1), "pings": (pings, 1),
+    "connects": (connects, 4), "connects from everywhere": (connects, 4),
+    "asks for all": (asks, 1), "comes back for all": (returns, 1), "pings": (pings, 1),
     "unsigned rows": (unsigned, 1), "pieces of one byte": (parts, 1),
     "long frames": (long_frames, 1), "known statements": (statements, 1),
     "empty exchanges": (empty, 1), "garbage": (garbage, 4),
@@ -183,9 +195,9 @@ class Site:
     def besiege(self, name):
         who = fake.Member(f"{self.folder}/{name}.db")
         for title, (story, connections) in STORIES.items():
-            over = threading.Event()
+            over = APART.Event()
             floods = [
-                threading.Thread(target=self.flood, args=(who, story, over))
+                APART.Process(target=self.flood, args=(who, story, over, "everywhere" in title))
                 for _ in range(connections)]
             for flood in floods:
                 flood.start()
@@ -195,10 +207,31 @@ class Site:
             for flood in floods:
                 flood.join()
 
-    def flood(self, who, story, over):
+    def recover(self, name):
+        """Seconds from the revocation of a member that floods until edits are seen as before."""
+        before = sorted(self.edit()[1] for _ in range(100))
+        who, over = fake.Member(f"{self.folder}/{name}.db"), APART.Event()
+        floods = [
+            APART.Process(target=self.flood, args=(who, story, over))
+            for story in (connects, asks, statements, empty)]
+        for flood in floods:
+            flood.start()
+        time.sleep(2)
+        start, as_before = time.time(), 0
+        self.run("revoke", "a.db", name)
+        while as_before < 20 and time.time() - start < 60:
+            as_before = as_before + 1 if self.edit()[1] <= 3 * before[95] else 0
+            last = time.time()
+        over.set()
+        for flood in floods:
+            flood.join()
+        return last - start
+
+    def flood(self, who, story, over, everywhere=False):
         while not over.is_set():
+            source = f"127.{randrange(1, 250)}.{randrange(250)}.{randrange(1, 250)}"
             try:
-                with who.connect(self.port, 5) as peer:
+                with who.connect(self.port, 5, source if everywhere else "127.0.0.1") as peer:
                     threading.Thread(target=drain, args=(peer,), daemon=True).start()
                     for piece in story(who):
                         if over.is_set():
@@ -234,8 +267,8 @@ with tempfile.TemporaryDirectory() as folder:
         site.measure("no such member")
         site.besiege("reader")
         site.besiege("writer")
-        site.run("revoke", "a.db", "writer")
-        site.run("revoke", "a.db", "reader")
-        site.measure("both are revoked")
+        for name in ("writer", "reader"):
+            print(f"{name} is shut out while it floods: as before after {site.recover(name):.1f} s")
+        site.measure("both are shut out")
     finally:
         site.end()

@@ -9,21 +9,29 @@ package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible 
   package let code: Int32
   package let message: String
   package let sql: String?
+  /// The statement was running: it was right, and so the values may be to blame.
+  package let wasRunning: Bool
 
-  package init(code: Int32, message: String, sql: String? = nil) {
+  package init(
+    code: Int32, message: String, sql: String? = nil, wasRunning: Bool = false
+  ) {
     self.code = code
     self.message = message
     self.sql = sql
+    self.wasRunning = wasRunning
   }
 
   /// Reads the error of the call that has just failed; later calls overwrite it.
-  init(_ code: Int32, on handle: OpaquePointer?, sql: String? = nil) {
+  init(
+    _ code: Int32, on handle: OpaquePointer?, sql: String? = nil, wasRunning: Bool = false
+  ) {
     let extended = handle.map { sqlite3_extended_errcode($0) } ?? code
     let isSame = extended & 0xFF == code & 0xFF
     self.code = isSame ? extended : code
     let text = isSame ? handle.flatMap { sqlite3_errmsg($0) } : sqlite3_errstr(code)
     self.message = text.map { String(cString: $0) } ?? "error \(code)"
     self.sql = sql
+    self.wasRunning = wasRunning
   }
 
   /// What a check of the file has found.
@@ -39,8 +47,12 @@ package struct SQLiteError: Error, Sendable, Equatable, CustomStringConvertible 
   /// Another row has a value that must be unique.
   package var isOfUniqueValue: Bool { code == uniqueConstraint }
   /// The row cannot stand in its table: a constraint, or a text where the key is a rowid
-  /// ("SQLITE_MISMATCH", sqlite.org/rescode.html).
-  package var refusesRow: Bool { isConstraint || primary == SQLITE_MISMATCH }
+  /// ("SQLITE_MISMATCH", sqlite.org/rescode.html). Or an index, a CHECK or a generated column
+  /// computes something that fails with its values, as `json_extract` of a text that is no JSON.
+  package var refusesRow: Bool {
+    isConstraint || primary == SQLITE_MISMATCH
+      || wasRunning && [SQLITE_ERROR, SQLITE_TOOBIG].contains(primary)
+  }
   /// What was to be written is to blame, or what the schema makes of it: a constraint, a trigger,
   /// the expression of an index, a function that only some programs have. Others may fit.
   package var isOfRow: Bool {

@@ -40,7 +40,7 @@ package final class Statement {
     switch code {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
-    default: throw SQLiteError(code, on: connection, sql: sql)
+    default: throw SQLiteError(code, on: connection, sql: sql, wasRunning: true)
     }
   }
 

@@ -235,6 +235,7 @@ package final class Store {
     do {
       try requireSameFile()
       try shelf.begin()
+      try resumeDerived()
       let result = try body()
       try digests.save()
       try versionFigures.save()

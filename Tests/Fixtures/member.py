@@ -62,8 +62,9 @@ class Member:
         if alpn:
             self.context.set_alpn_protocols(list(alpn))
 
-    def connect(self, port, patience=15):
-        stream = socket.create_connection(("127.0.0.1", port), timeout=patience)
+    def connect(self, port, patience=15, source="127.0.0.1"):
+        stream = socket.create_connection(
+            ("127.0.0.1", port), timeout=patience, source_address=(source, 0))
         return self.context.wrap_socket(stream)
 
     def finish(self, peer):

@@ -50,4 +50,58 @@ import Testing
     #expect(adoption.differences == [])
     #expect(adoption.steps.map(\.name) == ["form", "form_bed", "beds"])
   }
+
+  /// Of what the values are with which a schema here cannot compute, and those of another row.
+  private static let uncomputable = [
+    (
+      "CREATE TABLE t(id TEXT PRIMARY KEY, v);"
+        + "CREATE INDEX t_ward ON t(json_extract(v, '$.ward'))", "'no JSON'", "'{}'"
+    ),
+    (
+      "CREATE TABLE t(id TEXT PRIMARY KEY, v);"
+        + "CREATE UNIQUE INDEX t_ward ON t(json_extract(v, '$.ward'))", "'no JSON'", "'{}'"
+    ),
+    ("CREATE TABLE t(id TEXT PRIMARY KEY, v CHECK (json_type(v) <> 'x'))", "'no JSON'", "'{}'"),
+    (
+      "CREATE TABLE t(id TEXT PRIMARY KEY, v, w AS (json_extract(v, '$.w')) STORED)", "'no JSON'",
+      "'{}'"
+    ),
+    (
+      "CREATE TABLE t(id TEXT PRIMARY KEY, v); CREATE INDEX t_v ON t(abs(v))",
+      "-9223372036854775808", "1"
+    ),
+    (
+      "CREATE TABLE t(id TEXT PRIMARY KEY, v); CREATE INDEX t_v ON t(zeroblob(v) IS NULL)",
+      "2000000000", "1"
+    ),
+  ]
+
+  @Test(arguments: uncomputable)
+  func `a row with which the schema cannot compute waits, and the others stand`(
+    schema: String, bad: String, good: String
+  ) throws {
+    let author = try TestReplica(
+      1, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v)", tracking: ["t"])
+    let other = try TestReplica(2, schema: schema)
+    try other.pull(from: author)
+    // Alone, among others that go in with one statement, and over a row that stands.
+    try author.write("INSERT INTO t VALUES ('a', \(bad)), ('stood', NULL)")
+    try author.foldAll()
+    try other.pull(from: author)
+    try author.write("UPDATE t SET v = \(bad) WHERE id = 'stood'")
+    for number in 0..<40 {
+      try author.write("INSERT INTO t VALUES ('k\(number)', \(number == 20 ? bad : "NULL"))")
+    }
+    try author.foldAll()
+    try other.pull(from: author)
+    #expect(try other.value("SELECT count(*) FROM t") == .integer(39))
+    #expect(try other.store.figures().parked == 3)
+    #expect(other.store.position.frontier.covers(author.store.position.frontier))
+    try other.reopen()
+    try author.write("UPDATE t SET v = \(good) WHERE id = 'a'; DELETE FROM t WHERE id = 'k20'")
+    try author.foldAll()
+    try other.pull(from: author)
+    #expect(try other.value("SELECT count(*) FROM t") == .integer(40))
+    #expect(try other.store.figures().parked == 1)
+  }
 }

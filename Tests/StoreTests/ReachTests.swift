@@ -137,8 +137,12 @@ import Testing
       sender: Identity(high: 9, low: 9), kind: .full(covers: covers), batches: [writer.bytes],
       rowsBefore: 0, checkBefore: 0, end: nil, movesFrontier: false)
     merge.sealed = Sealed([:], own: replica.origin, last: 0, held: Frontier(), exempt: [Self.third])
+    let before = replica.store.position.age
     let outcome = try replica.store.merge(merge, at: replica.now)
     #expect(outcome.result.leftOut == [Self.other: Omission(from: 3)])
+    #expect(outcome.result.rows == 1 && outcome.result.known == 1)
+    // No program had to wait for that.
+    #expect(replica.store.position.age == before)
     #expect(try replica.store.progress(of: merge.sender)[Self.other] == 0)
     // Its signature comes before End.
     merge.reaches = [Self.reach(Self.other, 7)]

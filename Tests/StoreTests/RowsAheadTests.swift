@@ -96,4 +96,17 @@ import Testing
     try other.pull(from: author)
     #expect(try other.content("t") == author.content("t"))
   }
+
+  @Test func `a table of as many columns as there may be is folded`() throws {
+    let columns = (1..<2_000).map { "c\($0)" }.joined(separator: ", ")
+    let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY NOT NULL, \(columns))"
+    let author = try TestReplica(1, schema: schema, tracking: ["t"])
+    let other = try TestReplica(2, schema: schema)
+    for number in 0..<40 { try author.write("INSERT INTO t(id, c1999) VALUES (\(number), 1)") }
+    try author.foldAll()
+    try author.write("UPDATE t SET c1 = 2")
+    try author.foldAll()
+    try other.pull(from: author)
+    #expect(try other.value("SELECT sum(c1) FROM t") == .integer(80))
+  }
 }

@@ -117,7 +117,7 @@ actor StoreActor {
         store.position, (store.lockHeld - before).microseconds
       )
     }
-    if isBulk || isShared && Self.isLong(held) { try note(held) }
+    if isBulk && held > 0 || isShared && Self.isLong(held) { try note(held) }
     guard let outcome else { return nil }
     if slice.isFull { mergeSize.held(for: held / 1_000) }
     return (outcome, position)

@@ -20,8 +20,8 @@ package struct Vestibule: Sendable {
   private static let mostKnown = 1_024
 
   private var allowances: [String: Allowance] = [:]
-  /// Of all addresses together: 128, then 100 a second.
-  private var all = Allowance(most: 128, pause: 10)
+  /// Of all addresses together: 128, then 50 a second.
+  private var all = Allowance(most: 128, pause: 20)
 
   /// In the order in which they came.
   private var strangers: [Stranger] = []

@@ -11,8 +11,11 @@ struct DerivedTrigger: Equatable {
   private var rest: String
 
   /// Nil if a statement writes to a tracked table, or may do anything else than write.
+  ///
+  /// RAISE(IGNORE) before a row is written keeps it from its table, and nobody is told.
   init?(sql: String, isTracked: (String) -> Bool) {
     let text = SQLText(sql)
+    guard !text.raisesIgnore else { return nil }
     let tokens = text.tokens
     guard let statements = Self.statements(tokens), let nameEnd = Self.nameEnd(tokens)
     else { return nil }

@@ -8,8 +8,14 @@ extension Store {
     var triggers: [DerivedTrigger] = []
     /// How many TEMP triggers are installed.
     var installed = 0
-    /// What one of them failed with; they are off until the schema changes.
+    /// As many may have been made: a transaction that is rolled back brings some back.
+    var made = 0
+    /// What one of them failed with.
     var trouble: String?
+    /// In how many rows of the open transaction one has failed. After some they are off until it
+    /// ends, for each is written twice.
+    var failures = 0
+    static let mostFailures = 16
     /// Those of which one has had SQLite roll a whole transaction back: they are not tried again.
     var refused: [DerivedTrigger] = []
 
@@ -22,9 +28,9 @@ extension Store {
 
     /// What was tried was undone, so all is as it was.
     mutating func restore(_ before: Derivation) {
-      let refused = refused
+      let (refused, made) = (refused, made)
       self = before
-      self.refused = refused
+      (self.refused, self.made) = (refused, max(made, self.made))
     }
   }
 
@@ -54,13 +60,23 @@ extension Store {
     try removeDerived()
     guard !derivation.triggers.isEmpty else { return }
     for (number, trigger) in derivation.triggers.enumerated() {
+      derivation.made = max(derivation.made, number + 1)
       try connection.execute(trigger.temporary(number))
       derivation.installed = number + 1
     }
   }
 
+  /// In a new transaction rows may fit again what the triggers do.
+  func resumeDerived() throws(SQLiteError) {
+    guard derivation.failures > 0 else { return }
+    derivation.failures = 0
+    if derivation.installed == 0, derivation.triggers != derivation.refused {
+      try installDerived()
+    }
+  }
+
   private func removeDerived() throws(SQLiteError) {
-    for number in 0..<derivation.installed {
+    for number in 0..<derivation.made {
       try connection.execute(
         "DROP TRIGGER IF EXISTS temp.\(DerivedTrigger.temporaryName(number))")
     }
@@ -70,7 +86,8 @@ extension Store {
   /// Writes a row of a table of the application; gives the constraint that it would break, or nil.
   ///
   /// An error inside a derived trigger never stops an apply: the write is tried again without
-  /// them, and if that goes through they stay off and the trouble is reported.
+  /// them, and if that goes through the trouble is reported. They are on again for the next row, if
+  /// it was the row that was to blame: else one member could leave an index stale for good.
   func writing(
     _ table: ReplicaTable, _ key: Key, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) -> String? {
@@ -101,9 +118,10 @@ extension Store {
       let broken = try brokenConstraint(body)
       if broken == nil {
         derivation.trouble = first.message
-      } else {
-        try installDerived()
+        derivation.failures += 1
       }
+      let isOfRow = first.wasRunning && derivation.failures <= Derivation.mostFailures
+      if broken != nil || isOfRow { try installDerived() }
       return broken
     }
   }

@@ -96,6 +96,17 @@ extension Store {
       slice.merge.isUnsigned($0.row) || slice.merge.isStale($0.row)
     }
     let rows = isWhole ? all : all.filter { !slice.merge.leavesOut($0.row) }
+    // What was left out has been worked through as well.
+    let check = all.reduce(0) { $0 &+ $1.row.check }
+    func result(known: UInt64) -> MergeResult {
+      MergeResult(
+        rows: UInt64(all.count), check: check, known: known + UInt64(all.count - rows.count),
+        leftOut: slice.merge.leftOut)
+    }
+    if rows.isEmpty, !all.isEmpty, saysNothing(slice.merge) {
+      let fold = FoldResult(versions: 0, push: nil, hasMore: false)
+      return MergeOutcome(result: result(known: 0), fold: fold, shelved: 0)
+    }
     if office.judges(in: slice.merge.judged?.term) { slice.merge.judged = nil }
     try requireTime(at: now)
     try requireReached(rows, at: now)
@@ -112,13 +123,14 @@ extension Store {
       guard error.code == .backlog else { throw error }
       outcome = try apply(rows, of: slice, isDurable: true, at: now)
     }
-    // What was left out has been worked through as well.
-    let check = all.reduce(0) { $0 &+ $1.row.check }
-    outcome.result = MergeResult(
-      rows: UInt64(all.count), check: check,
-      known: outcome.result.known + UInt64(all.count - rows.count),
-      leftOut: slice.merge.leftOut)
+    outcome.result = result(known: outcome.result.known)
     return outcome
+  }
+
+  /// Whether a step beside whose rows nothing is to be kept: where all of these are left out no
+  /// program has to wait for it.
+  private func saysNothing(_ merge: Merge) -> Bool {
+    merge.end == nil && !merge.reaches.contains { reaches.book.isNews($0) }
   }
 
   /// Throws `.backlog` if the commit need not be durable, but holds edits of our own.

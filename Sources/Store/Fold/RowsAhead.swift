@@ -8,6 +8,9 @@ import SQLite
 struct RowsAhead {
   /// After rows that nobody has used, so many are read one by one.
   private static let pause = 256
+  /// A result has 2,000 columns at most, and one of them tells which row it is
+  /// (sqlite.org/limits.html#max_column).
+  private static let mostColumns = 2_000
 
   private let connection: Connection
   /// So many are read at once.
@@ -50,7 +53,8 @@ struct RowsAhead {
     _ index: Int, of touches: Backlog.Run, _ table: ReplicaTable, _ statements: RowStatements
   ) throws(SQLiteError) -> Bool {
     let end = index + together
-    guard end <= touches.count else { return false }
+    let number = statements.names.count
+    guard end <= touches.count, number < Self.mostColumns else { return false }
     var cells = Cells()
     for index in index..<end {
       let touch = touches[index]
@@ -59,7 +63,6 @@ struct RowsAhead {
     }
     rows = [StandingRow?](repeating: nil, count: together)
     (start, used, changes) = (index, 0, connection.changesBesideQueues)
-    let number = statements.names.count
     try connection.with(statements.select(together: together), cells) {
       (statement) throws(SQLiteError) in
       while try statement.step() {

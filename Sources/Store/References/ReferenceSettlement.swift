@@ -215,11 +215,17 @@ final class ReferenceSettlement {
     _ row: Export.RowID, _ table: ReplicaTable, _ version: Version, behind reference: Reference,
     _ values: [SQLite.Value]
   ) throws -> Gone? {
-    if store.parking.touched[row] == nil {
-      guard limit > 0 else { throw store.crowded([Crowd.Target(reference, values)]) }
-      limit -= 1
-    }
+    try count(row, behind: reference, values)
     return try park(row, table, version, .reference, behind: reference, values)
+  }
+
+  /// A row is put to wait; throws if it has not changed itself, and is one too many.
+  private func count(
+    _ row: Export.RowID, behind reference: Reference, _ values: [SQLite.Value]
+  ) throws {
+    guard store.parking.touched[row] == nil else { return }
+    guard limit > 0 else { throw store.crowded([Crowd.Target(reference, values)]) }
+    limit -= 1
   }
 
   /// Puts a row to wait for what it refers to by one reference, which is about to go; false if that
@@ -240,7 +246,7 @@ final class ReferenceSettlement {
       else { continue }
       out.append(Gone(row: row, entry: entry))
     }
-    var wave = suspects.union(try children(of: out))
+    var wave = suspects.union(try children(of: out, isLimited: true))
     while !wave.isEmpty {
       var fallen: [Gone] = []
       for row in wave {
@@ -252,12 +258,13 @@ final class ReferenceSettlement {
           guard let values = try connection.row(reference.selectValues, key),
             !values.contains(.null), try connection.row(reference.exists, values) == nil
           else { continue }
+          try count(row, behind: reference, values)
           try park(row, table, version, .parent, behind: reference, values)
             .map { fallen.append($0) }
           break
         }
       }
-      wave = try children(of: fallen)
+      wave = try children(of: fallen, isLimited: true)
     }
   }
 

@@ -107,6 +107,62 @@ import Testing
     #expect(try count(other, "invoice") == 20)
   }
 
+  private func created(_ key: String, _ replica: TestReplica) throws -> Stamp {
+    let table = try #require(replica.store.tables.table(called: "customer"))
+    let key = try #require(table.key([.text(Array(key.utf8))]))
+    let version = try replica.store.versions.version(table: table.id, key: key)
+    return try #require(version).createdAt
+  }
+
+  /// The customer is not deleted: one that was made before has its number.
+  @Test func `what refers to a row that gives way to another is parked before, too`() throws {
+    var pace = Pace()
+    pace.parkedRows = 3
+    let schema = """
+      CREATE TABLE customer(id TEXT PRIMARY KEY NOT NULL, number INT UNIQUE);
+      CREATE TABLE invoice(id TEXT PRIMARY KEY NOT NULL, customer TEXT REFERENCES customer);
+      CREATE INDEX of_customer ON invoice(customer);
+      CREATE TABLE line(id TEXT PRIMARY KEY NOT NULL, invoice TEXT REFERENCES invoice);
+      CREATE INDEX of_invoice ON line(invoice);
+      """
+    let ann = try TestReplica(1, schema: schema, tracking: ["customer", "invoice", "line"])
+    let bob = try TestReplica(3, schema: schema)
+    let other = try TestReplica(2, schema: schema, pace: pace)
+    for replica in [bob, other] { try replica.exchange(with: ann) }
+    try ann.write("INSERT INTO customer VALUES ('first', 1)")
+    try ann.foldAll()
+    KeysTests.later(bob, than: [ann])
+    try bob.write("INSERT INTO customer VALUES ('second', 1)")
+    for number in 10..<30 {
+      try bob.write("INSERT INTO invoice VALUES (\(number), 'second')")
+      try bob.write("INSERT INTO line VALUES (\(number), \(number))")
+    }
+    try bob.foldAll()
+    // Which stands is the one that was made first.
+    let (first, second) = (try created("first", ann), try created("second", bob))
+    #expect(first < second)
+    try other.pull(from: bob)
+    #expect(try count(other, "line") == 20)
+    for slice in try slices(from: ann, at: other) { try merge(slice, at: other, "invoice") }
+    try fold(other, "invoice", by: 3)
+    #expect(try other.content("customer") == ann.content("customer"))
+    #expect(try count(other, "invoice") == 0)
+    #expect(try count(other, "line") == 0)
+    #expect(try other.store.figures().parked == 41)
+    // What stands in the end is what stands where all came at once.
+    try ann.pull(from: other)
+    try ann.foldAll()
+    #expect(try ann.store.figures().parked == 41)
+    try ann.write("UPDATE customer SET number = 2")
+    try ann.foldAll()
+    for slice in try slices(from: ann, at: other) { try merge(slice, at: other, "invoice") }
+    try fold(other, "invoice", by: 3)
+    for table in ["customer", "invoice", "line"] {
+      #expect(try other.content(table) == ann.content(table))
+    }
+    #expect(try count(other, "line") == 20)
+  }
+
   @Test func `rows that were parked before come back if nothing goes after all`() throws {
     let (ann, other) = try pair()
     try delete(ann)

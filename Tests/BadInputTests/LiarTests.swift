@@ -1,0 +1,244 @@
+import Foundation
+import Glibc
+import Testing
+
+extension BadInputTests {
+  /// A member with a key of its own that says what the types of the protocol allow, to the built
+  /// program ([liar.py](../Fixtures/liar.py) has the stories).
+  @Suite(.timeLimit(.minutes(10))) struct LiarTests {
+    /// Two nodes that run, and the file of a third member, which does not.
+    private struct Site {
+      let desk: Desk
+      var first: RunningNode
+      let second: RunningNode
+      private var edits = 0
+
+      init(_ desk: Desk, role: String) async throws {
+        self.desk = desk
+        try await desk.make("a.db", rows: 200)
+        try await desk.sql(
+          "a.db",
+          """
+          CREATE TABLE form(id TEXT PRIMARY KEY NOT NULL, data TEXT);
+          CREATE INDEX form_ward ON form(json_extract(data, '$.ward'))
+          """)
+        try await desk.succeed("init", "a.db", "--track", "t,form", "--name", "first")
+        first = try await desk.start("a.db", "--listen", "127.0.0.1:0")
+        for (database, role) in [("b.db", "writer"), ("liar.db", role)] {
+          let code = try await desk.succeed("invite", "a.db", "--role", role)
+          try await desk.succeed(
+            "join", database, code, "--at", first.address, "--name",
+            database == "b.db" ? "second" : "liar")
+        }
+        try await desk.sql(
+          "b.db",
+          "CREATE TABLE private(id TEXT PRIMARY KEY NOT NULL, v); INSERT INTO private "
+            + "VALUES ('k', 'nobody else reads this')")
+        second = try await desk.start(
+          "b.db", "--listen", "127.0.0.1:0", "--peer", first.address)
+      }
+
+      /// Both run, and an edit of each comes to the other one.
+      mutating func stands(_ story: String) async throws {
+        #expect(first.isRunning && second.isRunning, "\(story)")
+        for (database, other) in [("a.db", "b.db"), ("b.db", "a.db")] {
+          edits += 1
+          let id = "edit \(edits)"
+          try await desk.sql(database, "INSERT INTO t VALUES ('\(id)', 'honest')")
+          let hasCome = try await eventually(within: .seconds(20)) {
+            try await desk.sql(other, "SELECT v FROM t WHERE id = '\(id)'") == "honest"
+          }
+          #expect(hasCome, "\(story): \(first.logText.suffix(2_000))")
+        }
+      }
+
+      func tell(_ story: String) async throws -> String {
+        let told = try await desk.run(
+          ["python3", "\(Desk.fixtures)/liar.py", "\(first.port)", desk.path("liar.db"), story]
+            + (story == "contents" ? ["\(second.port)"] : []), within: 120)
+        #expect(told.status == 0, "\(told)")
+        return told.output
+      }
+
+      /// Nothing of it outlasts that the member is shut out, and that a node starts again.
+      mutating func goesOn() async throws {
+        try await desk.succeed("revoke", "a.db", "liar")
+        try await stands("revoked")
+        let port = first.port
+        try await desk.succeed("stop", "a.db")
+        first = try await desk.start("a.db", "--listen", "127.0.0.1:\(port)")
+        try await stands("started again")
+        for database in ["a.db", "b.db"] {
+          #expect(try await desk.sql(database, "PRAGMA integrity_check") == "ok")
+          let clock = try await desk.flotilla("clock", database)
+          #expect(clock.output.contains(Site.today()), "\(clock)")
+        }
+      }
+
+      private static func today() -> String {
+        var (now, parts) = (time(nil), tm())
+        gmtime_r(&now, &parts)
+        return String(
+          format: "%04d-%02d-%02d", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday)
+      }
+    }
+
+    /// What a member tells, how that ends, and what the log says of it.
+    private typealias Story = (name: String, ends: [String], log: String)
+
+    private func tell(_ stories: [Story], as role: String) async throws {
+      try await Desk.with { desk in
+        var site = try await Site(desk, role: role)
+        try await site.stands("before")
+        let memory = site.first.memory
+        for (name, ends, log) in stories {
+          let told = try await site.tell(name)
+          #expect(ends.contains { told == "\(name) \($0)" }, "\(told)")
+          #expect(site.first.logText.contains(log), "\(name): \(site.first.logText)")
+          try await site.stands(name)
+          #expect(site.first.memory < memory + 64 << 10, "\(name): \(site.first.memory) kB")
+          #expect(site.first.threads < 60, "\(name)")
+        }
+        for database in ["a.db", "b.db"] {
+          // No row of the member took the place of another one, and nobody's table went out.
+          #expect(
+            try await desk.sql(database, "SELECT count(*) FROM t WHERE id LIKE 'k%'") == "200")
+          #expect(try await desk.sql(database, "SELECT count(*) FROM form") == "0")
+          // Whatever ranks it claims, its rows can be written over.
+          try await desk.sql(database, "UPDATE t SET v = '\(database)' WHERE id = 'k2'")
+        }
+        let isEqual = try await eventually(within: .seconds(20)) {
+          try await desk.sql("a.db", "SELECT v FROM t WHERE id = 'k2'") == "b.db"
+        }
+        #expect(isEqual)
+        for name in ["a.db", "a.db-wal"] {
+          let bytes = try desk.bytes(name)
+          #expect(bytes.range(of: Data("nobody else reads this".utf8)) == nil, "\(name)")
+        }
+        try await site.goesOn()
+      }
+    }
+
+    @Test func `a reader that lies ends no node, moves no time and changes no row`() async throws {
+      try await tell(
+        [
+          ("held", ["open"], "connected with liar"),
+          ("founding", ["bye 4"], "the time of the site that liar tells is none that can be"),
+          ("wants", ["open", "closed"], "connected with liar"),
+          ("addresses", ["open"], "connected with liar"),
+          ("parts", ["bye 4", "closed"], "connected with liar"),
+          ("nothings", ["bye 4", "closed"], "connected with liar"),
+          ("covers", ["open", "bye 15", "closed"], "connected with liar"),
+          ("maxima", ["bye 15", "closed"], "connected with liar"),
+        ], as: "reader")
+    }
+
+    @Test func `a writer that lies ends no node, and freezes, hides and stops nothing`()
+      async throws
+    {
+      let connected = "connected with liar"
+      try await tell(
+        [
+          ("wide", ["bye 4", "closed"], "columns is too long"), ("widening", ["open"], connected),
+          ("judged", ["open"], connected), ("term", ["open"], connected),
+          ("covers", ["open"], connected), ("covers-another", ["open"], connected),
+          ("private", ["open"], connected), ("tables", ["open"], "cannot stand in their tables"),
+          ("maxima", ["open"], connected), ("long-row", ["open"], connected),
+          ("uncomputable", ["open"], connected), ("wants", ["open", "closed"], connected),
+          ("parts", ["open", "bye 4", "closed"], connected),
+        ], as: "writer")
+    }
+
+    @Test func `who tells each node another content is named, and verify mends it`() async throws {
+      try await Desk.with { desk in
+        var site = try await Site(desk, role: "writer")
+        try await site.stands("before")
+        _ = try await site.tell("contents")
+        try await site.stands("contents")
+        #expect(site.first.logText.contains("from liar came without all"), "\(site.first.logText)")
+        let shown = "SELECT v FROM t WHERE id = 'twice'"
+        let verified = try await desk.flotilla("verify", "a.db")
+        if try await desk.sql("a.db", shown) != desk.sql("b.db", shown) {
+          #expect(verified.output.contains("show them differently"), "\(verified)")
+        }
+        for database in ["a.db", "b.db"] {
+          _ = try await desk.flotilla("verify", database, "--repair")
+        }
+        let areEqual = try await eventually(within: .seconds(20)) {
+          try await desk.sql("a.db", shown) == desk.sql("b.db", shown)
+        }
+        #expect(areEqual, "\(verified)")
+        try await site.goesOn()
+      }
+    }
+
+    /// A program writes beside a row of 60 MB whose hash nothing gives.
+    @Test func `who sends a row of 60 MB holds a program up for no seconds`() async throws {
+      try await Desk.with { desk in
+        let site = try await Site(desk, role: "writer")
+        async let told = site.tell("long-row")
+        var longest = Duration.zero
+        for number in 0..<100 {
+          let before = ContinuousClock.now
+          try await desk.sql("a.db", "INSERT INTO t VALUES ('beside \(number)', 'x')")
+          longest = max(longest, before.duration(to: .now))
+        }
+        #expect(try await told == "long-row open")
+        #expect(longest < .seconds(4), "\(longest)")
+        #expect(
+          try await desk.sql("a.db", "SELECT length(v) FROM t WHERE id = 'long'") == "60000000")
+      }
+    }
+
+    @Test func `who connects again and again fills no log`() async throws {
+      try await Desk.with { desk in
+        var site = try await Site(desk, role: "reader")
+        let before = site.first.logText.utf8.count
+        for _ in 0..<3 {
+          let told = try await desk.run(
+            ["python3", "\(Desk.fixtures)/fake-peer.py", "\(site.first.port)", "all"]
+              + [desk.path("liar.db")], within: 120)
+          #expect(told.status == 0, "\(told)")
+        }
+        #expect(site.first.logText.utf8.count - before < 30_000)
+        try await site.goesOn()
+      }
+    }
+
+    @Test func `who joins under a longest name, as another one has, parts nobody`()
+      async throws
+    {
+      try await Desk.with { desk in
+        var site = try await Site(desk, role: "writer")
+        for database in ["c.db", "d.db"] {
+          let code = try await desk.succeed("invite", "a.db")
+          try await desk.succeed(
+            "join", database, code, "--at", site.first.address, "--name",
+            String(repeating: "n", count: 128))
+        }
+        try await site.stands("joined")
+        for database in ["c.db", "d.db"] {
+          try await desk.succeed("sync", database, site.first.address)
+        }
+        try await site.goesOn()
+      }
+    }
+
+    /// 512 KiB is the longest text of SQL that a member tells.
+    @Test func `who joins where a view is longer than a frame gets all but that`() async throws {
+      try await Desk.with { desk in
+        var site = try await Site(desk, role: "writer")
+        let words = String(repeating: "x", count: 1_200_000)
+        try desk.write("view.sql", Data("CREATE VIEW long AS SELECT '\(words)' AS w;".utf8))
+        _ = try await desk.run("sh", "-c", "sqlite3 a.db < view.sql")
+        let code = try await desk.succeed("invite", "a.db")
+        try await desk.succeed("join", "c.db", code, "--at", site.first.address)
+        #expect(try await desk.sql("c.db", "SELECT count(*) FROM t WHERE id LIKE 'k%'") == "200")
+        #expect(
+          try await desk.sql("c.db", "SELECT count(*) FROM sqlite_schema WHERE name = 'long'")
+            == "0")
+        try await site.goesOn()
+      }
+    }
+  }
+}
