@@ -89,8 +89,8 @@ actor MirrorWorkbench {
     switch error.code {
     case 1045, 1698: "Are the user and the password right, and may it come from this machine?"
     case 1049:
-      "Somebody has to make it there first: CREATE DATABASE … CHARACTER SET utf8mb4, and then grant "
-        + "the user its rights to it."
+      "Somebody has to make it there first: CREATE DATABASE … CHARACTER SET utf8mb4, and then "
+        + "grant the user its rights to it."
     case 1044:
       "Is there such a database? The user needs SELECT, INSERT, UPDATE, DELETE, CREATE, DROP and "
         + "TRIGGER on it."
@@ -101,8 +101,8 @@ actor MirrorWorkbench {
         + "SET GLOBAL log_bin_trust_function_creators = 1"
     case 2002, 2003, 2005: "Is it running, and is the address right?"
     case 2006, 2007, 2012, 2013, 2027:
-      "Something is there, but does it speak the protocol of MariaDB and MySQL, and does it let this "
-        + "machine in?"
+      "Something is there, but does it speak the protocol of MariaDB and MySQL, and does it let "
+        + "this machine in?"
     case 5010:
       "Without TLS the user must have a password that the server asks for by "
         + "mysql_native_password or ed25519; with caching_sha2_password use its socket."

@@ -28,8 +28,8 @@ struct `A mirror that gets older` {
       for (number, days) in [4, 8].enumerated() {
         clock.set(days: days)
         try await office.site(
-          "UPDATE t SET v = 'day \(days)' WHERE id = \(number + 1); DELETE FROM t WHERE id = \(days)"
-        )
+          "UPDATE t SET v = 'day \(days)' WHERE id = \(number + 1);"
+            + "DELETE FROM t WHERE id = \(days)")
         let says = try await eventually {
           try await office.status()["trouble"] as? String != nil
         }

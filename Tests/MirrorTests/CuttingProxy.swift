@@ -140,9 +140,9 @@ final class CuttingProxy: Sendable {
     }
   }
 
-  /// Takes STMT_BULK_OPERATIONS out of what a server says it can. After the version, which ends with
-  /// 0, come 4 bytes of the connection, 8 of a scramble, a 0, 2 of capabilities, 1, 2, 2 more of
-  /// capabilities, 1, 6 of nothing, and 4 with those of MariaDB (mariadb.com, "Connection").
+  /// Takes STMT_BULK_OPERATIONS out of what a server says it can. Its version ends with 0. Behind
+  /// that are 27 bytes of other things, and then the 4 with what MariaDB alone can (mariadb.com,
+  /// "Connection").
   private static func hideArrays(_ greeting: inout [UInt8]) {
     guard let end = greeting[5...].firstIndex(of: 0), greeting.count > end + 31 else { return }
     greeting[end + 28] &= ~UInt8(1 << 2)

@@ -57,7 +57,8 @@ struct `A server in need` {
       let holder = try office.start(
         [
           "unshare", "-m", "sh", "-c",
-          "mount -t tmpfs -o size=400m tmpfs data && cp -a before/. data && touch there && exec sleep 900",
+          "mount -t tmpfs -o size=400m tmpfs data && cp -a before/. data && touch there && "
+            + "exec sleep 900",
         ], "holder")
       let isThere = try await eventually {
         FileManager.default.fileExists(atPath: office.path("there"))

@@ -61,8 +61,7 @@ struct `A key or a name` {
     }
   }
 
-  /// "0: table names are stored as given, and compared with case" (mariadb.com,
-  /// "lower_case_table_names"), which is what a server on Linux does by default.
+  /// As a server on Linux does by default, with `lower_case_table_names` = 0.
   @Test func `of a table means the one that is written so where the server tells letters apart`()
     async throws
   {

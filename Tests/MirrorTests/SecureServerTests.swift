@@ -3,8 +3,8 @@ import Testing
 
 @testable import BadInputTests
 
-/// A server on another machine, as far as its address tells: `127.1` is a way to write an address of
-/// this machine that the mirror takes for a name like others.
+/// A server on another machine, as far as its address tells: `127.1` is a way to write an address
+/// of this machine that the mirror takes for a name like others.
 @Suite(.enabled(if: Office.isPossible, Office.why), .timeLimit(.minutes(10)))
 struct `A server on another machine` {
   private static let host = "127.1"

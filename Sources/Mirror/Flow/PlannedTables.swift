@@ -1,9 +1,10 @@
 /// Whether tables of the server are still what rows are converted for.
 ///
-/// Both schemas are looked at every five seconds. In between an ALTER may take a digit of a DECIMAL,
-/// and the server would round what goes there without a word. So each transaction asks before it
-/// writes: the question locks the table as it is until the end of the transaction. "a metadata lock
-/// […] prevents other sessions from performing DDL" (mariadb.com, "Metadata Locking").
+/// Both schemas are looked at every five seconds. In between an ALTER may take a digit of a
+/// DECIMAL, and the server would round what goes there without a word. So each transaction asks
+/// before it writes: the question locks the table as it is until the end of the transaction.
+/// "when a transaction […] uses a table, it locks its metadata until the end of transaction"
+/// (mariadb.com, "Metadata Locking").
 struct PlannedTables {
   private var known: [Int: [ServerStatement.Description]] = [:]
 
