@@ -227,15 +227,17 @@ extension Gateway {
 
   private func allMetrics(of known: [GatewayDatabase]) async throws(Problem) -> HTTPResponse {
     var reports: [(name: String, report: StatusReport)] = []
+    var others: [(name: String, figures: [GatewayFigure])] = []
     for database in known {
+      others.append((database.name, await figures(database.replica)))
       do throws(FlotillaError) {
         reports.append((database.name, try await database.replica.status(all: false)))
       } catch {
         throw Problem(error)
       }
     }
-    let text = (metrics.lines + GatewayMetrics.lines(reports) + ["# EOF", ""])
-      .joined(separator: "\n")
+    let lines = metrics.lines + GatewayMetrics.lines(reports) + GatewayMetrics.lines(others)
+    let text = (lines + ["# EOF", ""]).joined(separator: "\n")
     return HTTPResponse(
       200,
       headers: [("Content-Type", "application/openmetrics-text; version=1.0.0; charset=utf-8")],

@@ -15,6 +15,8 @@ public final class Gateway: Sendable {
   let log: @Sendable (String) -> Void
   let sessions = PageSessions()
   let metrics = GatewayMetrics()
+  /// What else tells figures of a database.
+  let figures: @Sendable (Replica) async -> [GatewayFigure]
   /// What the node has to work out, and what reads every row.
   let reports = Turnstile(most: 8)
   /// What anybody may ask.
@@ -34,8 +36,11 @@ public final class Gateway: Sendable {
   /// Other machines are served through TLS. Until `nodesAreReady` is called, requests are told to
   /// wait.
   public init(
-    _ replicas: [Replica], address: String?, log: @escaping @Sendable (String) -> Void
+    _ replicas: [Replica], address: String?,
+    figures: @escaping @Sendable (Replica) async -> [GatewayFigure] = { _ in [] },
+    log: @escaping @Sendable (String) -> Void
   ) throws(FlotillaError) {
+    self.figures = figures
     databases = replicas.map { GatewayDatabase($0) }
     let names = databases.map(\.name)
     if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {

@@ -15,6 +15,11 @@ public struct MirrorPlan: Codable, Sendable, Equatable {
     public var reasons: [String]
     /// The statement that would make it.
     public var statement: String?
+
+    static let lacking = "the server has no such table; --create makes it"
+
+    /// Whether nothing stands against it but that nobody has said that it is to be made.
+    public var isLackingAlone: Bool { reasons == [Self.lacking] }
   }
 
   public var server: String
@@ -72,19 +77,32 @@ actor MirrorWorkbench {
     do throws(ServerError) {
       return try body()
     } catch {
-      throw FlotillaError(.peer, "\(address.text) says: \(error.text)", remedy: Self.remedy(error))
+      // What the library of this machine says of the way there is no word of the server.
+      let isOwn = (2_000...2_099).contains(error.code) || (5_000...5_099).contains(error.code)
+      let verb = isOwn ? "is out of reach" : "says"
+      throw FlotillaError(
+        .peer, "\(address.text) \(verb): \(error.text)", remedy: Self.remedy(error))
     }
   }
 
   private static func remedy(_ error: ServerError) -> String? {
     switch error.code {
     case 1045, 1698: "Are the user and the password right, and may it come from this machine?"
-    case 1044, 1142:
+    case 1049:
+      "Somebody has to make it there first: CREATE DATABASE … CHARACTER SET utf8mb4, and then "
+        + "grant the user its rights to it."
+    case 1044:
+      "Is there such a database? The user needs SELECT, INSERT, UPDATE, DELETE, CREATE, DROP and "
+        + "TRIGGER on it."
+    case 1142:
       "The user needs SELECT, INSERT, UPDATE, DELETE, CREATE, DROP and TRIGGER on the database."
     case 1419, 1227:
       "With a binary log triggers need SUPER, or on the server: "
         + "SET GLOBAL log_bin_trust_function_creators = 1"
     case 2002, 2003, 2005: "Is it running, and is the address right?"
+    case 2006, 2007, 2012, 2013, 2027:
+      "Something is there, but does it speak the protocol of MariaDB and MySQL, and does it let "
+        + "this machine in?"
     case 5010:
       "Without TLS the user must have a password that the server asks for by "
         + "mysql_native_password or ed25519; with caching_sha2_password use its socket."
@@ -155,7 +173,7 @@ actor MirrorWorkbench {
         if isView {
           entry.reasons.append("what the server has of that name is no table")
         } else if !wish.creates {
-          entry.reasons.append("the server has no such table; --create makes it")
+          entry.reasons.append(MirrorPlan.Table.lacking)
         } else if made.sql != nil {
           entry.action = "create"
         }

@@ -33,10 +33,12 @@ final class CuttingProxy: Sendable {
   let path: String
   private let server: String
   private let listener: Int32
+  /// Whether the server seems to be one without array binding.
+  private let hidesArrays: Bool
   private let state = Mutex(State())
 
-  init(at path: String, before server: String) throws {
-    (self.path, self.server) = (path, server)
+  init(at path: String, before server: String, hidesArrays: Bool = false) throws {
+    (self.path, self.server, self.hidesArrays) = (path, server, hidesArrays)
     listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     let bound = Self.with(path) { bind(listener, $0, $1) }
     guard listener >= 0, bound == 0, listen(listener, 16) == 0 else {
@@ -102,6 +104,7 @@ final class CuttingProxy: Sendable {
       close(client)
       close(other)
     }
+    var isFirst = hidesArrays
     while true {
       var places = [
         pollfd(fd: client, events: Int16(POLLIN), revents: 0),
@@ -129,9 +132,20 @@ final class CuttingProxy: Sendable {
         }
       }
       if places[1].revents != 0 {
-        guard let bytes = Self.read(other), Self.write(bytes, to: client) else { return }
+        guard var bytes = Self.read(other) else { return }
+        if isFirst { Self.hideArrays(&bytes) }
+        isFirst = false
+        guard Self.write(bytes, to: client) else { return }
       }
     }
+  }
+
+  /// Takes STMT_BULK_OPERATIONS out of what a server says it can. Its version ends with 0. Behind
+  /// that are 27 bytes of other things, and then the 4 with what MariaDB alone can (mariadb.com,
+  /// "Connection").
+  private static func hideArrays(_ greeting: inout [UInt8]) {
+    guard let end = greeting[5...].firstIndex(of: 0), greeting.count > end + 31 else { return }
+    greeting[end + 28] &= ~UInt8(1 << 2)
   }
 
   private func due() -> (Cut, Meanwhile?)? {

@@ -98,4 +98,50 @@ struct `A table that gets many new rows` {
       #expect(try await office.server(sql) == office.site(sql))
     }
   }
+
+  /// Rows that stand there are not asked for either, once all of a page did.
+  @Test(arguments: ["gone there", "locked there", "changed there", "too long"])
+  func `has them changed though one of them is`(_ what: String) async throws {
+    try await Office.with { office in
+      try await office.server(
+        "CREATE TABLE t(id BIGINT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8mb4, u BIGINT)")
+      _ = try await office.open(Self.schema)
+      // From now on the mirror takes all of them for standing there.
+      try await office.site("UPDATE t SET v = 'first', u = -id")
+      try await office.serverComesTo("200", "SELECT count(*) FROM t WHERE v = 'first' AND u = -id")
+      try await office.site("UPDATE t SET v = 'second', u = id")
+      try await office.serverComesTo("200", "SELECT count(*) FROM t WHERE v = 'second' AND u = id")
+      try await office.isInSync()
+      var (clerk, third): (OfficeSession?, String) = (nil, "UPDATE t SET v = 'third', u = 2 * id")
+      switch what {
+      case "gone there": try await office.quietly(1, "DELETE FROM t WHERE id IN (7, 8)")
+      case "locked there":
+        clerk = try office.session(
+          "START TRANSACTION; SELECT * FROM t WHERE id = 7 FOR UPDATE", "locked")
+        try await clerk?.isReady()
+      case "changed there":
+        // So long after the last news the mirror waits for the site, and looks at the server next.
+        try await Task.sleep(for: .seconds(4))
+        try await office.server("UPDATE t SET v = 'office' WHERE id = 7")
+      default: third += "; UPDATE t SET v = 'longer than twenty letters' WHERE id = 7"
+      }
+      try await office.site(third)
+      try await office.serverComesTo(
+        "199", "SELECT count(*) FROM t WHERE id <> 7 AND v = 'third' AND u = 2 * id")
+      if what == "too long" {
+        let isHeld = try await eventually { try await office.status()["held_count"] as? Int == 1 }
+        #expect(isHeld)
+        #expect(try await office.server("SELECT v FROM t WHERE id = 7") == "second")
+        try await office.site("UPDATE t SET v = 'third' WHERE id = 7")
+      }
+      if let clerk {
+        #expect(clerk.isOpen)
+        #expect(try await office.server("SELECT v FROM t WHERE id = 7") == "second")
+        clerk.end()
+      }
+      try await office.serverComesTo("third\t14", "SELECT v, u FROM t WHERE id = 7")
+      try await office.isInSync()
+      #expect(try await office.server(Self.all) == office.site(Self.all))
+    }
+  }
 }

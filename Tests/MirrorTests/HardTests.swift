@@ -20,18 +20,39 @@ struct `A mirror under stress` {
     return process.terminationStatus == 0 ? nil : "python3-pymysql is not installed"
   }()
 
+  /// Databases that others have made, beside the sources if they are there.
+  private static let samples =
+    ProcessInfo.processInfo.environment["FLOTILLA_SAMPLES"] ?? "\(top)/../shared/data"
+
+  private static func isThere(_ sample: String) -> Bool {
+    FileManager.default.isReadableFile(atPath: "\(samples)/\(sample).db")
+  }
+
   /// Who kills is drawn from FLOTILLA_MIRROR_SEED, and goes on for FLOTILLA_MIRROR_SECONDS.
   @Test(.enabled(if: obstacle == nil, "\(obstacle ?? "")"))
-  func `is equal after kills of node, server and connections while five programs write`()
+  func `is equal after kills of node, server and connections while nine programs write`()
     async throws
   {
+    try await stress([])
+  }
+
+  @Test(
+    .enabled(if: obstacle == nil, "\(obstacle ?? "")"),
+    .enabled(if: isThere("chinook") && isThere("northwind"), "the samples are not here"),
+    arguments: ["chinook", "northwind"])
+  func `is equal after the same in a database that somebody knows`(_ sample: String) async throws {
+    try await stress(["\(Self.samples)/\(sample).db"])
+  }
+
+  private func stress(_ words: [String]) async throws {
     let environment = ProcessInfo.processInfo.environment
     let seconds = environment["FLOTILLA_MIRROR_SECONDS"].flatMap { Int($0) } ?? 4
     let seed = environment["FLOTILLA_MIRROR_SEED"].flatMap { Int($0) } ?? .random(in: 1...999_999)
-    let ended = try await Office.script([
-      "/usr/bin/timeout", "-k", "10", "\(seconds + 500)", "/usr/bin/python3", Self.driver,
-      "\(seconds)", "\(seed)",
-    ])
+    let ended = try await Office.script(
+      [
+        "/usr/bin/timeout", "-k", "10", "\(seconds + 500)", "/usr/bin/python3", Self.driver,
+        "\(seconds)", "\(seed)",
+      ] + words)
     #expect(ended.status == 0, "FLOTILLA_MIRROR_SEED=\(seed)\n\(ended.text)")
   }
 

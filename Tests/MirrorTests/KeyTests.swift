@@ -61,6 +61,73 @@ struct `A key or a name` {
     }
   }
 
+  /// As a server on Linux does by default, with `lower_case_table_names` = 0.
+  @Test func `of a table means the one that is written so where the server tells letters apart`()
+    async throws
+  {
+    try await Office.with { office in
+      #expect(try await office.server("SELECT @@lower_case_table_names") == "0")
+      try await office.server(
+        """
+        CREATE TABLE Item(id BIGINT PRIMARY KEY, v LONGTEXT);
+        CREATE TABLE item(id BIGINT PRIMARY KEY, w INT, other INT NOT NULL);
+        CREATE TABLE part(id BIGINT PRIMARY KEY, item BIGINT, CONSTRAINT one FOREIGN KEY (item)
+          REFERENCES item(id) ON DELETE CASCADE);
+        CREATE TABLE Part(id BIGINT PRIMARY KEY, item BIGINT, CONSTRAINT two FOREIGN KEY (item)
+          REFERENCES Item(id) ON DELETE CASCADE);
+        CREATE DATABASE Shop; CREATE TABLE Shop.Item(id BIGINT PRIMARY KEY, v LONGTEXT);
+        INSERT INTO item VALUES (1, 1, 1), (5, 5, 5); INSERT INTO part VALUES (7, 5);
+        INSERT INTO Item VALUES (2, 'two'); INSERT INTO Part VALUES (2, 2);
+        INSERT INTO Shop.Item VALUES (3, 'another database')
+        """)
+      _ = try await office.open(
+        """
+        CREATE TABLE Item(id INTEGER PRIMARY KEY, v TEXT); INSERT INTO Item VALUES (1, 'one');
+        CREATE TABLE Part(id INTEGER PRIMARY KEY, item INTEGER);
+        """)
+      try await office.siteComesTo("1\tone\n2\ttwo", "SELECT * FROM Item ORDER BY id")
+      try await office.serverComesTo("1\tone\n2\ttwo", "SELECT * FROM Item ORDER BY id")
+      try await office.server("DELETE FROM Item WHERE id = 2; DELETE FROM item WHERE id = 5")
+      try await office.siteComesTo("0", "SELECT count(*) FROM Part")
+      try await office.site("UPDATE item SET v = 'site'; INSERT INTO part VALUES (9, 1)")
+      try await office.serverComesTo("site", "SELECT v FROM Item")
+      try await office.serverComesTo("9\t1", "SELECT * FROM Part")
+      #expect(try await office.server("SELECT * FROM item") == "1\t1\t1")
+      #expect(try await office.server("SELECT count(*) FROM part") == "0")
+      #expect(try await office.server("SELECT * FROM Shop.Item") == "3\tanother database")
+      // The mirror is one of the tables that it was told.
+      try await Task.sleep(for: .seconds(6))
+      try await office.isInSync()
+      #expect(
+        try await office.server(
+          "SELECT DISTINCT event_object_schema, event_object_table FROM "
+            + "information_schema.triggers ORDER BY 2") == "shop\tItem\nshop\tPart")
+    }
+  }
+
+  @Test func `that is longer than the server's is held`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(
+        "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT); INSERT INTO t VALUES ('a', 'v')", "--create")
+      try await office.site(
+        """
+        INSERT INTO t SELECT replace(hex(zeroblob(384)), '0', 'é'), 'fits';
+        INSERT INTO t SELECT replace(hex(zeroblob(384)), '0', 'é') || 'x', 'does not';
+        INSERT INTO t SELECT replace(hex(zeroblob(384)), '0', '😀') || '😀', 'nor this';
+        INSERT INTO t VALUES ('b', 'after')
+        """)
+      try await office.serverComesTo("after\nfits\nv", "SELECT v FROM t ORDER BY v")
+      let areHeld = try await eventually { try await office.status()["held_count"] as? Int == 2 }
+      let status = try await office.status()
+      #expect(areHeld, "\(status)")
+      let reasons = (status["held"] as? [[String: Any]] ?? []).compactMap {
+        $0["reason"] as? String
+      }
+      #expect(reasons.allSatisfy { $0.contains("769 letters") }, "\(reasons)")
+      #expect(try await office.site("SELECT count(*) FROM t") == "5")
+    }
+  }
+
   @Test func `of several columns, one of them NULL, hides no other row`() async throws {
     try await Office.with { office in
       _ = try await office.open(

@@ -24,6 +24,7 @@ final class Office: Sendable {
   private let named = Mutex("shop")
   private let address = Mutex<String?>(nil)
   private let started = Mutex<[Process]>([])
+  private let before = Mutex<[String]>([])
   private let running = Mutex<Process?>(nil)
   /// The server that was started last.
   var daemon: Process? { running.withLock { $0 } }
@@ -70,6 +71,11 @@ final class Office: Sendable {
   var database: String {
     get { named.withLock { $0 } }
     set { named.withLock { $0 = newValue } }
+  }
+  /// What stands before a node that is started and before each command.
+  var prefix: [String] {
+    get { before.withLock { $0 } }
+    set { before.withLock { $0 = newValue } }
   }
   var way: String {
     get { wayIn.withLock { $0 } }
@@ -121,11 +127,13 @@ final class Office: Sendable {
     return process
   }
 
-  /// Starts the server on its socket; gives what ends it.
+  /// Starts the server on its socket, behind other words if there are some; gives what ends it.
   @discardableResult
-  func startServer(_ options: [String] = []) async throws -> Process {
+  func startServer(
+    _ options: [String] = [], behind words: [String] = []
+  ) async throws -> Process {
     let process = try start(
-      [
+      words + [
         "mariadbd", "--no-defaults", "--datadir=\(folder)/data", "--socket=\(folder)/socket",
         "--skip-networking", "--user=\(NSUserName())", "--innodb-buffer-pool-size=32M",
         "--innodb-log-file-size=8M",
@@ -165,7 +173,7 @@ final class Office: Sendable {
   }
 
   func flotilla(_ words: String...) async throws -> (status: Int32, text: String) {
-    try await run(["flotilla"] + words)
+    try await run(prefix + ["flotilla"] + words)
   }
 
   /// A site with these tables, mirrored, with a node that runs.
@@ -189,7 +197,8 @@ final class Office: Sendable {
   func serve(_ database: String = "shop.db", _ options: String...) async throws -> Process {
     let log = "node-\(UUID().uuidString.prefix(8))"
     let process = try start(
-      ["flotilla", "run", database, "--no-discovery", "--listen", "127.0.0.1:0"] + options, log)
+      prefix + ["flotilla", "run", database, "--no-discovery"]
+        + ["--listen", "127.0.0.1:0"] + options, log)
     let isUp = try await eventually {
       (try? String(contentsOfFile: path(log), encoding: .utf8))?.contains("listens on port") == true
     }
@@ -198,7 +207,7 @@ final class Office: Sendable {
   }
 
   func status(_ database: String = "shop.db") async throws -> [String: Any] {
-    let said = try await run(["flotilla", "mirror", database, "status", "--json"])
+    let said = try await flotilla("mirror", database, "status", "--json")
     let object = try? JSONSerialization.jsonObject(with: Data(said.text.utf8))
     return object as? [String: Any] ?? ["state": said.text]
   }

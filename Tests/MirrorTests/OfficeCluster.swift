@@ -105,7 +105,7 @@ final class OfficeCluster: Sendable {
   }
 
   /// Ports that nobody has at present.
-  private static func freePorts(_ count: Int) throws -> [Int] {
+  static func freePorts(_ count: Int) throws -> [Int] {
     var descriptors: [Int32] = []
     defer { for descriptor in descriptors { close(descriptor) } }
     return try (0..<count).map { _ in

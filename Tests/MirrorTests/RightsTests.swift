@@ -65,4 +65,61 @@ import Testing
       #expect(added.status == 0, "\(added.text)")
     }
   }
+
+  /// The rights of the node that mirrors: what its server's programs write is its edit.
+  @Test(.enabled(if: Office.isPossible, Office.why), .timeLimit(.minutes(10)))
+  func `are those of the node that mirrors, for whom the site has it`() async throws {
+    try await Office.with { office in
+      try await office.site(
+        """
+        CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT); INSERT INTO t VALUES (1, 'one'), (2, 'two');
+        CREATE TABLE u(id INTEGER PRIMARY KEY, v TEXT); INSERT INTO u VALUES (1, 'one')
+        """)
+      let made = try await office.flotilla("init", "shop.db", "--all", "--name", "anchor")
+      #expect(made.status == 0, "\(made.text)")
+      _ = try await office.serve()
+      let code = try await office.flotilla("invite", "shop.db")
+      let word = try #require(code.text.split(separator: "\n").first.map(String.init))
+      let port = try office.port()
+      let joined = try await office.flotilla(
+        "join", "two.db", word, "--at", "127.0.0.1:\(port)", "--name", "two")
+      #expect(joined.status == 0, "\(joined.text)")
+      let granted = try await office.flotilla("grant", "shop.db", "two", "t", "read")
+      #expect(granted.status == 0, "\(granted.text)")
+      _ = try await office.serve("two.db", "--peer", "127.0.0.1:\(port)")
+      let added = try await office.flotilla(
+        "mirror", "two.db", "add", office.url, "--password-file", "password", "--yes", "--create")
+      try #require(added.status == 0, "\(added.text)")
+      try await office.serverComesTo("one\ntwo", "SELECT v FROM t ORDER BY id")
+
+      // What may only be read there is put right on the server, and kept in the log.
+      try await office.server(
+        """
+        UPDATE t SET v = 'office' WHERE id = 1; DELETE FROM t WHERE id = 2;
+        INSERT INTO t VALUES (3, 'office'); UPDATE u SET v = 'office'
+        """)
+      try await office.siteComesTo("office", "SELECT v FROM u")
+      try await office.serverComesTo("1\tone\n2\ttwo", "SELECT id, v FROM t ORDER BY id")
+      #expect(try await office.site("SELECT id, v FROM t ORDER BY id") == "1\tone\n2\ttwo")
+      let isLogged = try await eventually {
+        try await office.flotilla("conflicts", "two.db", "--json").text.contains(#""v":"office""#)
+      }
+      let log = try await office.flotilla("conflicts", "two.db", "--json")
+      #expect(isLogged, "\(log.text)")
+      try await office.site("UPDATE t SET v = 'site' WHERE id = 2")
+      try await office.serverComesTo("site", "SELECT v FROM t WHERE id = 2")
+      // What it may not even read any more is mirrored no more, and the rest is.
+      let taken = try await office.flotilla("grant", "shop.db", "two", "t", "none")
+      #expect(taken.status == 0, "\(taken.text)")
+      let stops = try await eventually {
+        let said = try await office.status("two.db")["stopped"] as? [[String: Any]]
+        return (said?.first?["reason"] as? String)?.contains("no right to it") == true
+      }
+      let status = try await office.status("two.db")
+      #expect(stops, "\(status)")
+      try await office.site("UPDATE u SET v = 'flows'")
+      try await office.serverComesTo("flows", "SELECT v FROM u")
+      #expect(try await office.server("SELECT count(*) FROM t") == "2")
+    }
+  }
 }

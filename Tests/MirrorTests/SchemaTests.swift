@@ -32,6 +32,55 @@ struct `A schema of the server that changes` {
     }
   }
 
+  @Test func `rounds nothing, though a column has just lost a digit`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(
+        "CREATE TABLE t(id INTEGER PRIMARY KEY, v NUMERIC(10,2), w TEXT);"
+          + "INSERT INTO t VALUES (1, 1.5, 'one'), (2, 2, 'two')", "--create")
+      // Whatever was in the column for a moment.
+      try await office.server(
+        """
+        CREATE TABLE seen(v DECIMAL(20,6));
+        EXECUTE IMMEDIATE "CREATE TRIGGER look AFTER INSERT ON t FOR EACH ROW
+          INSERT INTO seen VALUES (NEW.v)";
+        EXECUTE IMMEDIATE "CREATE TRIGGER look_too AFTER UPDATE ON t FOR EACH ROW
+          INSERT INTO seen VALUES (NEW.v)"
+        """)
+      for round in 1...3 {
+        // The mirror has just looked at the schema, and sent something.
+        try await office.site("UPDATE t SET w = 'round \(round)' WHERE id = 2")
+        try await office.serverComesTo("round \(round)", "SELECT w FROM t WHERE id = 2")
+        try await office.isInSync()
+        try await office.server("ALTER TABLE t MODIFY v DECIMAL(10,1)")
+        // One row, and as many as go the shortest way.
+        try await office.site(
+          """
+          UPDATE t SET v = 7.77 WHERE id = 1;
+          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+            INSERT INTO t SELECT \(round) * 1000 + i, 3.25, 'many' FROM n
+          """)
+        let areHeld = try await eventually {
+          try await office.status()["held_count"] as? Int == 100 * round + 1
+        }
+        let status = try await office.status()
+        #expect(areHeld, "\(status)")
+        #expect(
+          try await office.server("SELECT count(*) FROM t WHERE w = 'one' AND v = 1.5") == "1")
+        try await office.server("ALTER TABLE t MODIFY v DECIMAL(10,2)")
+        try await office.serverComesTo("7.77", "SELECT v FROM t WHERE id = 1")
+        try await office.serverComesTo(
+          "\(round)00", "SELECT count(*) FROM t WHERE w = 'many' AND v = 3.25")
+        try await office.site("UPDATE t SET v = 1.5 WHERE id = 1")
+        try await office.serverComesTo("1.50", "SELECT v FROM t WHERE id = 1")
+      }
+      #expect(
+        try await office.server("SELECT count(*) FROM seen WHERE v NOT IN (1.5, 2, 7.77, 3.25)")
+          == "0")
+      let conflicts = try await office.flotilla("conflicts", "shop.db", "--json")
+      #expect(conflicts.text.contains(#""conflicts":[]"#), "\(conflicts.text.prefix(500))")
+    }
+  }
+
   @Test func `may get columns of its own, which keep what they have`() async throws {
     try await Office.with { office in
       _ = try await office.open(Self.schema, "--create")

@@ -33,7 +33,9 @@ enum OfficeServer {
         == 3
     }
     let rows = extent.isQuick ? 10_000 : 100_000
-    report.figures += try out(rows, own, office, rounds: extent.isQuick ? 1 : 3)
+    let rounds = extent.isQuick ? 1 : 3
+    report.figures += try out(rows, own, office, rounds: rounds)
+    report.figures += try changed(rows, own, office, rounds: rounds)
     report.figures += try latency(extent.isQuick ? 20 : 100, other, office)
     report.figures += try arriving(extent.isQuick ? 2_000 : 20_000, own, office)
     report.figures += try capture(extent.isQuick ? 500 : 5_000, office)
@@ -97,7 +99,7 @@ enum OfficeServer {
         }
       }
       start = Clock.now
-      try waitForRows((round + 1) * rows, office)
+      try waitForRows((round + 1) * rows, "TRUE", office)
       mirrored.append(Double(rows) / (Clock.now - start).seconds)
     }
     return [
@@ -107,15 +109,55 @@ enum OfficeServer {
     ]
   }
 
+  /// The same of rows that both sides have, and that a program of the site changes: each gets what
+  /// no other column of it has.
+  private static func changed(
+    _ rows: Int, _ own: BenchReplica, _ office: ServerConnection, rounds: Int
+  ) throws -> [Figure] {
+    let site = try own.connect()
+    try site.execute("PRAGMA wal_autocheckpoint = 0")
+    let settings = "SET name = ?, quantity = ?, price = ?, note = ? WHERE id = ?"
+    var (mirrored, bare) = ([Double](), [Double]())
+    for round in 0..<rounds {
+      func change(_ number: Int) -> [Value] {
+        [.string("item \(number)"), .integer(Int64(-round - 1)), .real(0.5), .string(note)]
+          + [.integer(Int64(number))]
+      }
+      let first = round * rows + 1
+      var start = Clock.now
+      try office.execute("START TRANSACTION")
+      for part in stride(from: first, to: first + rows, by: 1_000) {
+        try office.run("UPDATE bare \(settings)", each: (part..<(part + 1_000)).map(change))
+      }
+      try office.execute("COMMIT")
+      bare.append(Double(rows) / (Clock.now - start).seconds)
+      try site.transaction { () throws(SQLiteError) in
+        for number in first..<(first + rows) {
+          try site.run("UPDATE item \(settings)", change(number))
+        }
+      }
+      start = Clock.now
+      try waitForRows(rows, "quantity = \(-round - 1)", office)
+      mirrored.append(Double(rows) / (Clock.now - start).seconds)
+    }
+    return [
+      Figure("out, from the commit of \(rows) updates", "rows/s", mirrored),
+      Figure("the same updates by array binding, bare", "rows/s", bare),
+      Figure("ratio", "", zip(mirrored, bare).map { $0 / $1 }),
+    ]
+  }
+
   /// Waits until so many rows are there. They are counted at most every 50 ms, and only after a
   /// transaction of the mirror: the server counts about as long as it writes them.
-  private static func waitForRows(_ rows: Int, _ office: ServerConnection) throws {
+  private static func waitForRows(
+    _ rows: Int, _ condition: String, _ office: ServerConnection
+  ) throws {
     var (known, counted): (Int64?, Int64) = (nil, 0)
     try Clock.wait("\(rows) rows on the server", within: .seconds(300)) {
       let number = try office.rows(of: 1, "SELECT number FROM flotilla_state").first?[0].integer
       guard number != known, Clock.now - counted > 50_000_000 else { return false }
       known = number
-      let isAll = try count(office, "item") >= Int64(rows)
+      let isAll = try count(office, "item WHERE \(condition)") >= Int64(rows)
       counted = Clock.now
       return isAll
     }

@@ -134,11 +134,17 @@ enum MirrorCommand {
         .peer, "the user may not do on the server what a mirror does, so nothing was touched",
         remedy: "Have it granted there, and add the mirror again.")
     }
+    guard !plan.tables.isEmpty else {
+      return FlotillaError(
+        .table, "there is no table to mirror", remedy: "See which the site has: flotilla status DB")
+    }
+    let refused = plan.tables.filter { $0.action == "refuse" }
     return FlotillaError(
-      .table,
-      plan.tables.isEmpty
-        ? "there is no table to mirror" : "not every table can be mirrored, so nothing was touched",
-      remedy: "Name those that can: --tables TABLE,…")
+      .table, "not every table can be mirrored, so nothing was touched",
+      remedy: refused.allSatisfy(\.isLackingAlone)
+        ? "--create makes those that the server does not have."
+        : refused.count < plan.tables.count
+          ? "Name those that can: --tables TABLE,…" : "Each of them has a reason above.")
   }
 
   private static func wish(_ call: Call) throws(FlotillaError) -> MirrorWish {

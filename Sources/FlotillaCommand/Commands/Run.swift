@@ -103,7 +103,7 @@ enum Run {
     for replicas: [Replica], _ arguments: Arguments, log: @escaping @Sendable (String) -> Void
   ) throws(FlotillaError) -> Gateway? {
     guard let address = arguments.text("--http") else { return nil }
-    let gateway = try Gateway(replicas, address: address, log: log)
+    let gateway = try Gateway(replicas, address: address, figures: MirrorFigures.of, log: log)
     log(served(by: gateway))
     for remark in gateway.remarks { log(remark) }
     return gateway

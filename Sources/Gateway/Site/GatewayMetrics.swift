@@ -67,8 +67,41 @@ final class GatewayMetrics: Sendable {
     }
   }
 
+  /// The lines of what else works on databases, each metric once with all of its samples.
+  static func lines(_ figures: [(name: String, figures: [GatewayFigure])]) -> [String] {
+    var order: [String] = []
+    var samples: [String: (type: String, lines: [String])] = [:]
+    for (database, all) in figures {
+      for figure in all {
+        if samples[figure.name] == nil {
+          order.append(figure.name)
+          samples[figure.name] = (figure.isCounter ? "counter" : "gauge", [])
+        }
+        // "The MetricPoint's Total Value Sample MetricName MUST have the suffix _total".
+        let name = figure.isCounter ? figure.name + "_total" : figure.name
+        samples[figure.name]?.lines.append(
+          "\(name){database=\(label(database))} \(figure.value)")
+      }
+    }
+    return order.flatMap { name in
+      samples[name].map { ["# TYPE \(name) \($0.type)"] + $0.lines } ?? []
+    }
+  }
+
   /// "label values … MUST escape backslash, double-quote and line feed" (OpenMetrics 1.0).
   static func label(_ text: String) -> String {
     quoted(text, by: "\"", escapes: ["\\": "\\\\", "\"": "\\\"", "\n": "\\n"])
+  }
+}
+
+/// One number that something beside the node tells of a database, for `/metrics`.
+public struct GatewayFigure: Sendable, Equatable {
+  public let name: String
+  public let value: Double
+  /// Whether it counts since the process was started.
+  public let isCounter: Bool
+
+  public init(_ name: String, _ value: Double, isCounter: Bool = false) {
+    (self.name, self.value, self.isCounter) = (name, value, isCounter)
   }
 }

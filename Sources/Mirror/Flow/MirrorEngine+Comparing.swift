@@ -185,7 +185,7 @@ extension MirrorEngine {
       policy = .serverStands
       session.serverStands.insert(comparison.link.number)
       let number = comparison.link.number
-      try reading { () throws(SQLiteError) in try session.forgetDebts(of: [number]) }
+      try reading { () throws(SQLiteError) in try session.debts.forget(of: [number]) }
     }
     if !isLogged, policy == .union, decision == nil {
       undecided[comparison.link.number] =
@@ -299,12 +299,13 @@ extension MirrorEngine {
     let moving = named.union(pending.keys)
     if session.unsure.contains(link.number) {
       let unnamed = rows.filter {
-        named.contains($0.name) && pending[$0.name] == nil && session.owed[$0.name] == nil
+        named.contains($0.name) && pending[$0.name] == nil && session.debts[$0.name] == nil
       }
-      try reading { () throws(SQLiteError) in try session.owe(unnamed, MirrorSession.changed) }
+      try reading { () throws(SQLiteError) in try session.debts.owe(unnamed, MirrorSession.changed)
+      }
     }
     // Where the site stands a debt is like any other row: what is overwritten goes to the log.
-    let owed = policy == .siteStands ? [] : Set(session.owed.keys)
+    let owed = policy == .siteStands ? [] : session.debts.names
     var (arriving, unfit): ([MirrorSession.News], [(row: MirroredRow, reason: String)]) = ([], [])
     var (outgoing, over): ([[Value]], [RowKey: [Value]]) = ([], [:])
     for row in rows where !moving.contains(row.name) && !owed.contains(row.name) {

@@ -44,13 +44,9 @@ extension MirrorEngine {
     return (links, stopped)
   }
 
-  /// So often all of both schemas is looked at, though the server's seems to be what it was.
-  private static let longestLook = Duration.seconds(300)
-
   /// Looks every five seconds, whatever it is at.
   func lookIfDue(_ session: MirrorSession) async throws(MirrorError) {
-    guard ContinuousClock.now - session.lastSight > .seconds(5) else { return }
-    session.lastSight = .now
+    guard session.watch.isDue() else { return }
     try await requireSameTables(session)
   }
 
@@ -72,7 +68,7 @@ extension MirrorEngine {
   private func requireSameTables(_ session: MirrorSession) async throws(MirrorError) {
     // Clocks are set, and drift.
     let standing = try await readClock(session)
-    let look = MirrorSession.Look(
+    let look = SchemaWatch.Look(
       server: try serving { () throws(ServerError) in
         try ServerLook.read(
           Set(settings.tables.map(\.schema) + [session.capture.database]), on: session.server)
@@ -81,9 +77,7 @@ extension MirrorEngine {
         try session.site.connection.scalar("PRAGMA main.schema_version")
       },
       rights: settings.tables.map { standing.right(to: $0.table) })
-    let isDue = ContinuousClock.now - session.lastLook > Self.longestLook
-    guard isDue || look != session.look else { return }
-    (session.look, session.lastLook) = (look, .now)
+    guard session.watch.isNews(look) else { return }
     let (links, stopped) = try plan(session.server, session.site, standing)
     let cascades = try serving { () throws(ServerError) in
       try Cascade.read(links, on: session.server).cascades

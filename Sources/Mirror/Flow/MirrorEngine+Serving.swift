@@ -79,13 +79,7 @@ extension MirrorEngine {
     }
     try reading { () throws(SQLiteError) in
       session.known = try site.known(by: settings.holder)
-      for (number, key) in try site.owed(by: settings.holder) {
-        session.noted.insert(RowKey(number, key))
-        guard let link = session.byNumber[number], key.count == link.key.count else { continue }
-        session.owe(MirroredRow(link, key: key, row: nil), "it has not gone out yet")
-      }
-      // Of a table that is stopped nothing is owed: it is compared when it comes back.
-      try session.settle(session.noted.filter { session.byNumber[$0.number] == nil })
+      try session.debts.recall(session.byNumber)
     }
     try serving { () throws(ServerError) in session.held.entries = try ledger.held() }
     // Both clocks at one moment: what was said before both schemas were read is old by now.
@@ -142,7 +136,7 @@ extension MirrorEngine {
       session.life == (try serving { () throws(ServerError) in try lifeThere(session) })
     try await begin(session, isSameLife: isSameLife, &policies)
     let whole = Set(policies.filter { $0.value == .union }.keys)
-    try reading { () throws(SQLiteError) in try session.forgetDebts(of: whole) }
+    try reading { () throws(SQLiteError) in try session.debts.forget(of: whole) }
     try await compare(policies, session)
   }
 
@@ -287,7 +281,7 @@ extension MirrorEngine {
       if !more {
         try pay(session)
         session.endRests()
-        (state.behind, state.behindSince) = session.debt
+        (state.behind, state.behindSince) = session.debts.sum
         guard session.uncompared.allSatisfy({ session.resting[$0] != nil }) else {
           throw .again("a table that is to be compared takes rows again")
         }
@@ -374,7 +368,12 @@ extension MirrorEngine {
 func serving<Result>(
   _ body: () throws(ServerError) -> Result
 ) throws(MirrorError) -> Result {
-  do throws(ServerError) { return try body() } catch { throw .server(error) }
+  do throws(ServerError) {
+    return try body()
+  } catch {
+    // What it is now is looked at before anything else is done.
+    throw error == .otherColumns ? .again(error.message) : .server(error)
+  }
 }
 
 /// The same for those of SQLite.

@@ -69,9 +69,9 @@ extension MirrorEngine {
 
   /// Sends what is owed, as far as that goes by now.
   func pay(_ session: MirrorSession) throws(MirrorError) {
-    let places = session.due
+    let places = session.debts.due(MirrorSession.mostTaken, but: session.isResting)
     guard !places.isEmpty else { return }
-    let before = session.owed.count
+    let before = session.debts.count
     let (open, end) = try reading { () throws(SQLiteError) in
       try session.openRows(places, from: 0)
     }
@@ -79,11 +79,11 @@ extension MirrorEngine {
       // What came from there meanwhile need not go there.
       let names = Set(open.map(\.name))
       let known = places[..<end].map { RowKey($0.link.number, $0.key) }
-      try session.settle(known.filter { !names.contains($0) })
+      try session.debts.settle(known.filter { !names.contains($0) })
       try session.unnote(open)
     }
     try serving { () throws(ServerError) in try session.send(open) }
-    session.paid(before - session.owed.count)
+    session.debts.paid(before - session.debts.count)
   }
 
   /// The rows of a page that are mirrored.
@@ -224,7 +224,7 @@ extension MirrorEngine {
       let isUnsure = session.unsure.contains(link.number)
       let open = news.filter { one in
         guard one.link.number == link.number, !one.ids.isEmpty, pending[one.name] == nil,
-          isUnsure || session.owed[one.name] != nil
+          isUnsure || session.debts[one.name] != nil
         else { return false }
         return !session.isAgreed(MirroredRow(link, key: one.key, row: before[one.name]))
       }
@@ -237,7 +237,7 @@ extension MirrorEngine {
       }
       for (one, stamp) in zip(open, stamps) where stamp != nil || before[one.name] != nil {
         pending[one.name] = MirrorSession.Pending(
-          stamp: stamp, isTold: session.owed[one.name] != nil)
+          stamp: stamp, isTold: session.debts[one.name] != nil)
       }
     }
   }

@@ -163,8 +163,7 @@ actor MirrorEngine {
             direction: entry.direction.rawValue, reason: entry.reason, at: entry.at)
         }
     }
-    let owed = session.owed.isEmpty ? [] : session.longestOwed(100)
-    state.owed = owed.map {
+    state.owed = session.debts.longest(100).map {
       MirrorState.Held(
         table: $0.link.site.name, key: MirroredRow($0.link, key: $0.key, row: nil).shownKey,
         direction: HeldRows.Direction.outward.rawValue, reason: $0.reason, at: $0.since)

@@ -1,7 +1,8 @@
 import SQLite
 
-/// Rows that the server is thought to lack, on the shortest way there: from where SQLite holds
-/// their values into memory that the library reads, and into the table without a look for them.
+/// Rows that the server is thought to lack, or to have, on the shortest way there: from where
+/// SQLite holds their values into memory that the library reads, and into the table without a look
+/// for them.
 extension MirrorSession {
   /// Where that may be tried.
   struct Haste {
@@ -10,10 +11,24 @@ extension MirrorSession {
 
     /// Tables of which the server had none of the rows that it was asked for last.
     var tables: Set<Int> = []
+    /// Those of which it had all of them.
+    var standing: Set<Int> = []
     /// Those whose rows are so long that a page of them goes in parts.
     var long: Set<Int> = []
     /// Whether rows are inserted without a look whether they stand there.
     var isOn = false
+
+    /// What came of a look for rows that all have content.
+    mutating func note(_ link: TableLink, stood: Int, of count: Int) {
+      forget([link.number])
+      if stood == 0 { tables.insert(link.number) }
+      if stood == count, link.key.count < link.columns.count { standing.insert(link.number) }
+    }
+
+    mutating func forget(_ numbers: [Int]) {
+      tables.subtract(numbers)
+      standing.subtract(numbers)
+    }
   }
 
   /// A page of such rows.
@@ -21,6 +36,8 @@ extension MirrorSession {
     /// Those of one table.
     struct Group {
       let link: TableLink
+      /// Whether they stand there, as far as is known.
+      let areThere: Bool
       var keys: [[Value]] = []
       var blocks: [ParameterBlock] = []
     }
@@ -29,11 +46,11 @@ extension MirrorSession {
     var count: Int { groups.reduce(0) { $0 + $1.keys.count } }
   }
 
-  /// The rows at these places, read in one transaction. Nil if some may not be new there, or does
-  /// not fit; or if anything is held, owed or known of rows.
+  /// The rows at these places, read in one transaction. Nil if nobody knows whether they stand
+  /// there, or one does not fit; or if anything is held, owed or known of rows.
   func freshRows(_ places: [RowPlace]) throws(SQLiteError) -> FreshRows? {
     guard server.hasArrays, places.count >= Haste.fewRows, held.entries.isEmpty, known.isEmpty,
-      owed.isEmpty, noted.isEmpty, resting.isEmpty
+      debts.areNone, resting.isEmpty
     else { return nil }
     var (rows, bytes, start) = (FreshRows(), 0, 0)
     var hasAll = true
@@ -53,14 +70,16 @@ extension MirrorSession {
     _ places: ArraySlice<RowPlace>, of link: TableLink, into rows: inout FreshRows,
     _ bytes: inout Int
   ) throws(SQLiteError) -> Bool {
-    guard haste.tables.contains(link.number), !haste.long.contains(link.number) else {
+    let areThere = haste.standing.contains(link.number)
+    guard areThere || haste.tables.contains(link.number), !haste.long.contains(link.number) else {
       return false
     }
     let begun = rows.groups.firstIndex { $0.link.number == link.number }
     let index = begun ?? rows.groups.count
-    if begun == nil { rows.groups.append(FreshRows.Group(link: link)) }
+    if begun == nil { rows.groups.append(FreshRows.Group(link: link, areThere: areThere)) }
     rows.groups[index].keys += places.map(\.key)
-    let writer = BlockWriter(link, packet: server.limits.packet)
+    let order = areThere ? Self.others(link) + link.key : nil
+    let writer = BlockWriter(link, packet: server.limits.packet, order: order)
     let blocks = try site.blocks(of: link, places, by: writer, within: Self.mostBytes - bytes)
     switch blocks {
     case .all(let blocks, let count):
@@ -68,20 +87,20 @@ extension MirrorSession {
       bytes += count
       return true
     case .tooLong: haste.long.insert(link.number)
-    case .odd: haste.tables.remove(link.number)
+    case .odd: haste.forget([link.number])
     }
     return false
   }
 
-  /// Inserts them and moves the cursor on: all or nothing. False, and nothing is done, if one does
-  /// not fit, does stand there, is locked, or was changed by a program.
+  /// Writes them and moves the cursor on: all or nothing. False, and nothing is done, if one does
+  /// not fit, does stand there or does not, is locked, or was changed by a program.
   func send(_ rows: FreshRows, cursor next: String) throws(ServerError) -> Bool {
     var isMet = false
     do throws(ServerError) {
       let contact = try transaction { () throws(ServerError) in
         let at = try ledger.hold(after: lastNumber)
         do throws(ServerError) {
-          isMet = try !insert(rows)
+          isMet = try !write(rows)
         } catch {
           // What is to be done about it is known on the other way.
           isMet =
@@ -96,7 +115,7 @@ extension MirrorSession {
       (self.contact, number, cursor) = (contact, contact.number, next)
     } catch {
       guard isMet else { throw error }
-      haste.tables.subtract(rows.groups.map(\.link.number))
+      haste.forget(rows.groups.map(\.link.number))
       return false
     }
     sent += rows.count
@@ -104,13 +123,19 @@ extension MirrorSession {
     return true
   }
 
-  /// False if a program of the server has changed one of them.
-  private func insert(_ rows: FreshRows) throws(ServerError) -> Bool {
+  /// False if a program of the server has changed one of them, or one to be changed is not there.
+  private func write(_ rows: FreshRows) throws(ServerError) -> Bool {
     var isUnchanged = true
     let groups = rows.groups.sorted { $0.link.number < $1.link.number }
     try asMirror(groups.map(\.link.number)) { link throws(ServerError) in
       guard let group = groups.first(where: { $0.link.number == link.number }) else { return }
-      for block in group.blocks { try server.run(Self.insert(link), each: block) }
+      try planned.require(link, on: server)
+      let sql = group.areThere ? Self.update(link) : Self.insert(link)
+      for block in group.blocks where isUnchanged {
+        let found = try server.run(sql, each: block)
+        isUnchanged = !group.areThere || found == block.count
+      }
+      guard isUnchanged else { return }
       if try !changedThere(group.keys, link).isEmpty { isUnchanged = false }
     }
     return isUnchanged

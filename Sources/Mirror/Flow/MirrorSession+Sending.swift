@@ -19,8 +19,7 @@ extension MirrorSession {
     let before = held
     do throws(ServerError) {
       let contact = try transaction { () throws(ServerError) in
-        (held, gone, aside, dropped) = (before, [], [], [])
-        (overwritten, waits) = (over, 0)
+        (held, outcome) = (before, OpenTransaction(over: over))
         for name in agreeing { try release(name) }
         return try sendOnce(
           rows, forgetting: entries, holding: holding, isCorrection: isCorrection, cursor: next)
@@ -32,7 +31,7 @@ extension MirrorSession {
       throw error
     }
     if let next { cursor = next }
-    for row in gone where next == nil || !known.isEmpty {
+    for row in outcome.gone where next == nil || !known.isEmpty {
       // Where the place in the feed stays, the feed names the row again: what both sides have by
       // now is no change of the site then.
       let isNoted = known[row.name]?.isNoted ?? false
@@ -41,11 +40,13 @@ extension MirrorSession {
         isNamedAgain || isNoted
         ? Known(print: row.print, turn: turn, isThere: true, isNoted: isNoted) : nil
     }
-    try onSite { () throws(SQLiteError) in try settle(gone.map(\.name) + dropped) }
-    for one in aside { owe(one.row, one.reason) }
-    sent += gone.count
+    try onSite { () throws(SQLiteError) in
+      try debts.settle(outcome.gone.map(\.name) + outcome.dropped)
+    }
+    for one in outcome.aside { debts.owe(one.row, one.reason) }
+    sent += outcome.gone.count
     lastWord = .now
-    return gone.count + aside.count
+    return outcome.gone.count + outcome.aside.count
   }
 
   /// The rows at these places, from one of them on, that the server does not have already, up to
@@ -87,7 +88,7 @@ extension MirrorSession {
     try asMirror(groups.keys.sorted()) { link throws(ServerError) in
       try write(groups[link.number] ?? [], of: link)
     }
-    if isCorrection { aside.removeAll(where: \.isChanged) }
+    if isCorrection { outcome.leaveToJournals() }
     try settleHere()
     try ledger.advance(cursor: next ?? cursor, life: life, number: number + 1)
     return MirrorState.Contact(number: number + 1, at: at)
@@ -112,8 +113,9 @@ extension MirrorSession {
   /// Before the server commits: what is not written stands in the file as owed, and what is
   /// overwritten in the conflict log.
   private func settleHere() throws(ServerError) {
-    guard owed.count + aside.count(where: { owed[$0.row.name] == nil }) <= Self.mostOwed else {
-      throw .own("more than \(Self.mostOwed) rows wait: \(aside.first?.reason ?? "")")
+    let (gone, aside, overwritten) = (outcome.gone, outcome.aside, outcome.overwritten)
+    guard debts.count + aside.count(where: { debts[$0.row.name] == nil }) <= Debts.most else {
+      throw .own("more than \(Debts.most) rows wait: \(aside.first?.reason ?? "")")
     }
     let lost = gone.filter { row in
       overwritten[row.name].map { $0 != row.row && isUntold(row.name, $0) } ?? false
@@ -121,11 +123,11 @@ extension MirrorSession {
     guard !lost.isEmpty || !aside.isEmpty else { return }
     try onSite { () throws(SQLiteError) in
       try site.connection.transaction { () throws(SQLiteError) in
-        try note(owed: aside.map(\.row))
+        try debts.note(aside.map(\.row))
         for row in lost { try noteLost(row, overwritten[row.name]) }
       }
     }
-    noted.formUnion(aside.map(\.row.name))
+    debts.areNoted(aside.map(\.row))
     for row in lost { told(row.name, overwritten[row.name]) }
   }
 

@@ -23,24 +23,31 @@ extension MirrorSession {
   /// of them if the table takes nothing.
   func write(_ rows: [MirroredRow], of link: TableLink) throws(ServerError) {
     if let rest = resting[link.number], rest.until > .now {
-      return aside += rows.map { Aside(row: $0, reason: rest.error.text) }
+      return outcome.setAside(rows, rest.error.text)
     }
     if resting[link.number] != nil {
       // Rights to a database count from the next USE on (mariadb.com, "GRANT").
       try? server.execute("USE \(serverName(capture.database))")
     }
+    func setAside(_ error: ServerError) {
+      rest(link.number, error)
+      outcome.setAside(rows, error.text)
+    }
+    do throws(ServerError) {
+      try planned.require(link, on: server)
+    } catch {
+      guard error.isOfTable else { throw error }
+      return setAside(error)
+    }
     try server.execute("SAVEPOINT flotilla_table")
-    let before = (held, gone.count, aside.count, dropped.count)
+    let before = outcome.mark(held)
     func undo() throws(ServerError) {
       try server.execute("ROLLBACK TO SAVEPOINT flotilla_table")
-      held = before.0
-      gone.removeLast(gone.count - before.1)
-      aside.removeLast(aside.count - before.2)
-      dropped.removeLast(dropped.count - before.3)
+      held = outcome.undo(to: before)
     }
     do throws(ServerError) {
       var open = rows
-      var busy: [Aside] = []
+      var busy: [(row: MirroredRow, isChanged: Bool)] = []
       if try !insert(open, link, undo) {
         for round in 1... {
           let (free, standing) = try lock(open, link)
@@ -52,19 +59,18 @@ extension MirrorSession {
           try undo()
           let late = open.filter { changed.contains($0.name) || round >= Self.mostRounds }
           open.removeAll { changed.contains($0.name) || round >= Self.mostRounds }
-          busy += late.map {
-            Aside(row: $0, reason: Self.changed, isChanged: changed.contains($0.name))
-          }
+          busy += late.map { ($0, changed.contains($0.name)) }
         }
       }
-      aside += busy
+      for (row, isChanged) in busy {
+        outcome.setAside(row, Self.changed, isChanged: isChanged)
+      }
       resting[link.number] = nil
     } catch {
       guard error.isOfTable else { throw error }
       // Some servers undo all of it for a lock that is waited for too long.
       guard (try? undo()) != nil else { throw error }
-      rest(link.number, error)
-      aside += rows.map { Aside(row: $0, reason: error.text) }
+      setAside(error)
     }
   }
 
@@ -88,7 +94,7 @@ extension MirrorSession {
     } catch {
       guard error.isTaken || error.isLock else { throw error }
     }
-    haste.tables.remove(link.number)
+    haste.forget([link.number])
     try undo()
     return false
   }
@@ -99,10 +105,10 @@ extension MirrorSession {
   ) throws(ServerError) -> (free: [MirroredRow], standing: Set<RowKey>) {
     guard !rows.isEmpty else { return ([], []) }
     var standing = try existing(rows, link, "")
-    if standing.isEmpty, rows.allSatisfy({ $0.row != nil }) {
-      haste.tables.insert(link.number)
+    if rows.allSatisfy({ $0.row != nil }) {
+      haste.note(link, stood: standing.count, of: rows.count)
     } else {
-      haste.tables.remove(link.number)
+      haste.forget([link.number])
     }
     var free = rows
     if standing.isEmpty {
@@ -111,7 +117,7 @@ extension MirrorSession {
       let there = rows.filter { standing.contains($0.name) }
       let ours = try existing(there, link, " FOR UPDATE SKIP LOCKED")
       for row in there where !ours.contains(row.name) {
-        aside.append(Aside(row: row, reason: Self.locked))
+        outcome.setAside(row, Self.locked)
       }
       free.removeAll { standing.contains($0.name) && !ours.contains($0.name) }
       standing = ours
@@ -121,7 +127,7 @@ extension MirrorSession {
     let changed = try changedThere(free, link)
     guard !changed.isEmpty else { return (free, standing) }
     for row in free where changed.contains(row.name) {
-      aside.append(Aside(row: row, reason: Self.changed, isChanged: true))
+      outcome.setAside(row, Self.changed, isChanged: true)
     }
     free.removeAll { changed.contains($0.name) }
     return (free, standing)
@@ -148,10 +154,10 @@ extension MirrorSession {
     let there = try standing(inward.map(\.key), link)
     for (name, raw) in there {
       guard case .success(let values?) = Self.result(raw, link) else {
-        overwritten[name] = raw
+        outcome.overwritten[name] = raw
         continue
       }
-      overwritten[name] = values
+      outcome.overwritten[name] = values
     }
   }
 
@@ -174,18 +180,18 @@ extension MirrorSession {
         } else {
           try hold(row, .outward, error.reason)
         }
-        dropped.append(row.name)
+        outcome.drop(row.name)
       }
     }
-    odd = Odd(rows: deletes.count + writes.count)
-    refused = []
+    outcome.odd = OpenTransaction.Odd(rows: deletes.count + writes.count)
+    outcome.refused = []
     try run("DELETE FROM \(link.server.sqlName) WHERE \(Self.condition(link))", deletes)
     var (open, standing, passes) = (writes, there, 0)
-    let start = gone.count
+    let start = outcome.gone.count
     // One may want what the next has, and gives up: so they are tried again, the other way round.
     while !open.isEmpty {
       passes += 1
-      refused = []
+      outcome.refused = []
       // Never an upsert: it would change a row that has the same value in another unique column.
       let update = standing.isEmpty ? [] : open.filter { standing.contains($0.row.name) }
       try run(
@@ -193,28 +199,28 @@ extension MirrorSession {
       try run(
         Self.insert(link),
         standing.isEmpty ? open : open.filter { !standing.contains($0.row.name) })
-      guard !refused.isEmpty else { return }
-      let names = Set(refused.map(\.row.name))
+      guard !outcome.refused.isEmpty else { return }
+      let names = Set(outcome.refused.map(\.row.name))
       let left = Array(open.filter { names.contains($0.row.name) }.reversed())
       guard left.count < open.count, passes < Self.mostRounds else { break }
       open = left
       // Another one may have been quicker with the key.
       standing = try existing(open.map(\.row), link, "")
     }
-    let reasons = refused
+    let reasons = outcome.refused
     let names = Set(reasons.map(\.row.name))
     let replaced = try replace(
       open.filter { standing.contains($0.row.name) && names.contains($0.row.name) }, link)
     // What one wants may be free when more has gone out.
     let isMoving =
-      gone.count > start
-      || owed.values.contains { $0.link.number == link.number && !names.contains($0.name) }
+      outcome.gone.count > start
+      || debts.contains { $0.link.number == link.number && !names.contains($0.name) }
     for (row, error) in reasons where !replaced.contains(row.name) {
-      if isMoving || owed[row.name].map({ $0.age < Self.longestWish }) ?? true {
-        aside.append(Aside(row: row, reason: error.text))
+      if isMoving || debts[row.name].map({ $0.age < Self.longestWish }) ?? true {
+        outcome.setAside(row, error.text)
       } else {
         try hold(row, .outward, error.text)
-        dropped.append(row.name)
+        outcome.drop(row.name)
       }
     }
   }
@@ -226,21 +232,18 @@ extension MirrorSession {
     var ring = rows
     for _ in 0..<Self.mostRounds where ring.count > 1 {
       try server.execute("SAVEPOINT flotilla_ring")
-      let before = (held, gone.count, aside.count, dropped.count)
-      refused = []
+      let before = outcome.mark(held)
+      outcome.refused = []
       let delete = "DELETE FROM \(link.server.sqlName) WHERE \(Self.condition(link))"
       for start in stride(from: 0, to: ring.count, by: Self.mostRows) {
         let part = ring[start..<min(start + Self.mostRows, ring.count)]
         try server.run(delete, each: part.map { link.key(of: $0.values) })
       }
       try run(Self.insert(link), ring)
-      if gone.count == before.1 + ring.count { return Set(ring.map(\.row.name)) }
+      if outcome.gone(since: before).count == ring.count { return Set(ring.map(\.row.name)) }
       try server.execute("ROLLBACK TO SAVEPOINT flotilla_ring")
-      let went = Set(gone[before.1...].map(\.name))
-      held = before.0
-      gone.removeLast(gone.count - before.1)
-      aside.removeLast(aside.count - before.2)
-      dropped.removeLast(dropped.count - before.3)
+      let went = Set(outcome.gone(since: before).map(\.name))
+      held = outcome.undo(to: before)
       ring.removeAll { !went.contains($0.row.name) }
     }
     return []
@@ -293,12 +296,12 @@ extension MirrorSession {
     return "INSERT INTO \(link.server.sqlName)(\(names)) VALUES (\(marks))"
   }
 
-  private static func others(_ link: TableLink) -> [Int] {
+  static func others(_ link: TableLink) -> [Int] {
     let others = link.columns.indices.filter { !link.key.contains($0) }
     return others.isEmpty ? link.key : others
   }
 
-  private static func update(_ link: TableLink) -> String {
+  static func update(_ link: TableLink) -> String {
     let settings = others(link).map { "\(serverName(link.columns[$0].serverName)) = ?" }
     return "UPDATE \(link.server.sqlName) SET \(settings.joined(separator: ", ")) "
       + "WHERE \(condition(link))"
@@ -336,9 +339,9 @@ extension MirrorSession {
         throw error
       }
       guard (try? server.execute("ROLLBACK TO SAVEPOINT flotilla")) != nil else { throw error }
-      if error.isLock { waits += 1 }
-      if error.isLock, rows.count == 1 || waits > Self.mostWaits {
-        return aside += rows.map { Aside(row: $0.row, reason: Self.locked) }
+      if error.isLock { outcome.waits += 1 }
+      if error.isLock, rows.count == 1 || outcome.waits > Self.mostWaits {
+        return outcome.setAside(rows.map(\.row), Self.locked)
       }
       guard rows.count > 1 else {
         if let row = rows.first?.row { try refuse(row, error) }
@@ -348,31 +351,23 @@ extension MirrorSession {
       try attempt(sql, rows[..<middle])
       return try attempt(sql, rows[middle...])
     }
-    odd.isOver = true
+    outcome.odd.isOver = true
     for (row, _) in rows {
-      gone.append(row)
+      outcome.go(row)
       try release(row)
     }
   }
 
-  /// How many rows of a table were refused, one after the other, for a reason without a name.
-  struct Odd {
-    var rows = 0
-    var code: UInt32 = 0
-    var count = 0
-    /// Some row went.
-    var isOver = false
-  }
-
   private func refuse(_ row: MirroredRow, _ error: ServerError) throws(ServerError) {
-    guard !error.isTaken else { return refused.append((row, error)) }
+    guard !error.isTaken else { return outcome.refused.append((row, error)) }
     if error.kind == .other {
-      odd.count = odd.code == error.code ? odd.count + 1 : 1
-      odd.code = error.code
+      outcome.odd.count = outcome.odd.code == error.code ? outcome.odd.count + 1 : 1
+      outcome.odd.code = error.code
+      let odd = outcome.odd
       let isAll = odd.count >= min(odd.rows, Self.manyRows)
       guard odd.isOver || odd.rows < Self.fewRows || !isAll else { throw error.ofTable }
     }
     try hold(row, .outward, error.text)
-    dropped.append(row.name)
+    outcome.drop(row.name)
   }
 }

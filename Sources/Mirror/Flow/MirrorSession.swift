@@ -41,25 +41,10 @@ final class MirrorSession {
   var serverStands: Set<Int> = []
   /// Keys of rows that only the server has, and that the site refused in a comparison.
   var late: [(link: TableLink, key: [Value])] = []
-  /// Rows that have gone out in the open transaction, that were left out of it, and that are held
-  /// or nowhere and so need not go out any more.
-  var gone: [MirroredRow] = []
-  var aside: [Aside] = []
-  var dropped: [RowKey] = []
-  /// What stood on the server where it writes, as far as that goes to the conflict log.
-  var overwritten: [RowKey: [Value]] = [:]
-  /// Rows that want what another one has, in the table that it writes.
-  var refused: [(row: MirroredRow, error: ServerError)] = []
-  var odd = Odd()
+  var outcome = OpenTransaction()
   var haste = Haste()
-  /// How often it has waited for locks.
-  var waits = 0
-  /// What the server is to have, though the feed is read past it.
-  var owed: [RowKey: Owed] = [:]
-  /// Rows that the file calls owed, by transactions that were undone, too.
-  var noted: Set<RowKey> = []
-  var nextPayment = ContinuousClock.now
-  var payPause = Duration.milliseconds(100)
+  var planned = PlannedTables()
+  let debts: Debts
   /// By their numbers.
   var resting: [Int: Rest] = [:]
   /// Those that took nothing when they were to be compared.
@@ -84,10 +69,7 @@ final class MirrorSession {
   var connect: (() throws(ServerError) -> ServerConnection)?
   /// By how much this machine's clock is ahead of the server's, in ms.
   var clockAhead: Int64 = 0
-  /// What stood for both schemas when all of them was looked at last, and when that was.
-  var look: Look?
-  var lastLook = ContinuousClock.now
-  var lastSight = ContinuousClock.now
+  var watch = SchemaWatch()
   /// Whether the journals held more than was read last.
   var hasMoreNews = false
   var lastWord = ContinuousClock.now
@@ -95,13 +77,6 @@ final class MirrorSession {
   var sent = 0
   var taken = 0
   var again = 0
-
-  /// What stands for both schemas and what this node may do.
-  struct Look: Equatable {
-    var server: [Value]
-    var site: Value
-    var rights: [TableRight]
-  }
 
   struct Known {
     var print: String
@@ -122,6 +97,7 @@ final class MirrorSession {
   ) {
     (self.server, self.ledger, self.capture, self.site) = (server, ledger, capture, site)
     (self.losers, self.holder, self.life) = (losers, ledger.holder, life)
+    debts = Debts(site, holder: ledger.holder)
     links = Dictionary(
       capture.links.map { ($0.site.name.lowercased(), $0) }, uniquingKeysWith: { first, _ in first }
     )
@@ -193,7 +169,7 @@ final class MirrorSession {
       } catch {
         guard error.kind == .again else { throw error }
         again += 1
-        haste.tables = []
+        (haste.tables, haste.standing) = ([], [])
         usleep(UInt32(20_000 << attempt))
       }
     }

@@ -216,7 +216,7 @@ final class SiteFile {
     try connection.rows(
       """
       SELECT status, request FROM main._flotilla_answer
-      WHERE token = ? AND key >= 'owed ' AND key < 'owed!' LIMIT \(MirrorSession.mostOwed)
+      WHERE token = ? AND key >= 'owed ' AND key < 'owed!' LIMIT \(Debts.most)
       """, [.string("mirror \(holder)")]
     ).compactMap { row in
       guard let number = row[0].integer.flatMap({ Int(exactly: $0) }),

@@ -158,8 +158,14 @@ package final class ServerConnection {
   }
 
   /// The same of rows that lie where the library reads them; where the server has arrays alone.
-  func run(_ sql: String, each block: ParameterBlock) throws(ServerError) {
-    _ = try statement(sql).run(block, asArray: true)
+  /// Gives how many rows it found to change.
+  func run(_ sql: String, each block: ParameterBlock) throws(ServerError) -> Int {
+    try statement(sql).run(block, asArray: true)
+  }
+
+  /// What the server says of the columns of a query without values.
+  func description(of sql: String) throws(ServerError) -> [ServerStatement.Description] {
+    try statement(sql).describe()
   }
 
   /// Every row of a query that asks for so many columns.

@@ -73,7 +73,7 @@ package struct ServerError: Error, Sendable, Equatable {
 
   /// A table was altered after a statement was prepared: "Table definition has changed".
   static let otherColumns = ServerError(
-    code: 1412, message: "a table was altered while it was read")
+    code: 1412, message: "a table was altered")
 
   var text: String { code == 0 ? message : "\(message) (error \(code))" }
 }

@@ -24,6 +24,29 @@ final class ServerStatement {
     case bytes
   }
 
+  /// What the server says of a column of a result: another one after most ALTERs.
+  struct Description: Equatable {
+    let type: UInt32
+    let flags: UInt32
+    let length: UInt
+    let decimals: UInt32
+  }
+
+  /// Runs it for nothing but what the server says of the columns of its result.
+  func describe() throws(ServerError) -> [Description] {
+    _ = try run([[]], asArray: false)
+    defer { mysql_stmt_free_result(handle) }
+    guard let result = mysql_stmt_result_metadata(handle) else { return [] }
+    defer { mysql_free_result(result) }
+    return (0..<mysql_num_fields(result)).compactMap { number in
+      mysql_fetch_field_direct(result, number).map {
+        Description(
+          type: $0.pointee.type.rawValue, flags: $0.pointee.flags, length: $0.pointee.length,
+          decimals: $0.pointee.decimals)
+      }
+    }
+  }
+
   var shapes: [Shape] {
     columns.map { column in
       switch column {

@@ -70,6 +70,10 @@ struct MirrorFolder: Sendable {
   /// The settings; an error if there is no mirror.
   func required() throws(FlotillaError) -> MirrorSettings {
     guard let settings = try settings() else {
+      guard access(replica.path, F_OK) == 0 else {
+        throw FlotillaError(
+          .notADatabase, "there is no file \(replica.path)", remedy: "Check the name.")
+      }
       throw FlotillaError(
         .refused, "\(replica.path) has no mirror",
         remedy: "See: flotilla mirror \(shellWord(replica.path)) add --help")

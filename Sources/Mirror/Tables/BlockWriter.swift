@@ -17,10 +17,14 @@ struct BlockWriter {
   private let link: TableLink
   private let lanes: [Lane]
   private let packet: Int
+  /// Of each column of the link where a statement has it.
+  private let places: [Int]
 
-  /// For a server that takes packets of that size.
-  init(_ link: TableLink, packet: Int) {
+  /// For a server that takes packets of that size, and a statement that has the columns in this
+  /// order; in that of the link if it is nil.
+  init(_ link: TableLink, packet: Int, order: [Int]? = nil) {
     (self.link, self.packet) = (link, packet)
+    places = link.columns.indices.map { order?.firstIndex(of: $0) ?? $0 }
     lanes = link.columns.map { column in
       switch (column.form.kind, column.form.affinity) {
       case (.integer(let least, let most), .integer): .integer(least: least, most: most)
@@ -52,7 +56,7 @@ struct BlockWriter {
   func add(_ row: Statement, to block: ParameterBlock) -> Bool {
     let before = block.bytes
     for column in lanes.indices {
-      guard add(row.content(column), at: column, row, to: block) else { return false }
+      guard add(row.content(column), of: column, row, to: block) else { return false }
     }
     guard block.bytes - before + rowSize < packet - (64 << 10) else { return false }
     block.endRow()
@@ -60,30 +64,31 @@ struct BlockWriter {
   }
 
   private func add(
-    _ content: Statement.Content, at column: Int, _ row: Statement, to block: ParameterBlock
+    _ content: Statement.Content, of column: Int, _ row: Statement, to block: ParameterBlock
   ) -> Bool {
+    let place = places[column]
     switch (lanes[column], content) {
     case (_, .null):
       guard link.columns[column].takesNull else { return false }
-      block.putNull(in: column)
+      block.putNull(in: place)
     case (.integer(let least, let most), .integer(let number)):
       guard number >= least, number < 0 || UInt64(number) <= most else { return false }
-      block.put(number, in: column)
+      block.put(number, in: place)
     case (.real, .real(let number)):
       guard number.isFinite, number != 0 || number.sign == .plus else { return false }
-      block.put(number, in: column)
+      block.put(number, in: place)
     case (.text(let letters, let most, let trims), .text(let text)):
       let objection = ColumnForm.objection(to: text, letters: letters, bytes: most, trims: trims)
       guard objection == nil else { return false }
-      block.put(text, isText: true, in: column)
+      block.put(text, isText: true, in: place)
     case (.bytes(let most), .blob(let bytes)):
       guard bytes.count <= most else { return false }
-      block.put(bytes, isText: false, in: column)
+      block.put(bytes, isText: false, in: place)
     default:
       guard let value = try? link.columns[column].form.encode(row.value(column)) else {
         return false
       }
-      block.put(value, in: column)
+      block.put(value, in: place)
     }
     return true
   }

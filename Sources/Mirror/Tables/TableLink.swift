@@ -78,9 +78,9 @@ final class TableLink: Sendable, Equatable {
       guard column.isRequired, !column.isGenerated else { continue }
       reasons.append("the server wants a value for \(column.name), which is no column here")
     }
-    let names = site.key.map { site.columns[$0].name.lowercased() }
+    let names = site.key.map { site.columns[$0].name }
     if names.isEmpty { reasons.append("it has no primary key here") }
-    if Set(names) != Set(server.key.map { $0.lowercased() }) {
+    if Set(names.map { $0.lowercased() }) != Set(server.key.map { $0.lowercased() }) {
       let there = server.key.isEmpty ? "none" : server.key.joined(separator: ", ")
       reasons.append("its key is \(names.joined(separator: ", ")) here and \(there) there")
     }

@@ -162,7 +162,7 @@ class Writers:
         self.threads = [threading.Thread(target=self.site, args=(random.Random(seed),))]
         self.threads += [
             threading.Thread(target=self.server, args=(random.Random(seed + n),))
-            for n in range(1, 5)]
+            for n in range(1, 9)]
         for thread in self.threads:
             thread.start()
 
