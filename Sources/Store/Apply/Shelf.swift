@@ -128,6 +128,14 @@ final class Shelf {
     }
   }
 
+  /// For what a row waits; nil if that is no other row.
+  func watch(of row: Export.RowID) throws(SQLiteError) -> Int64? {
+    try connection.scalar(
+      "SELECT watch FROM _flotilla_shelf WHERE tbl = ? AND key = ?",
+      [.integer(row.table), .blob(row.key.bytes)]
+    ).integer
+  }
+
   /// The keys of the rows of one table that are kept for one reason, found by an index.
   func keys(of table: Int64, why: Why) throws(SQLiteError) -> [Key] {
     try connection.rows(

@@ -33,9 +33,10 @@ extension ReferenceSettlement {
       else { continue }
       let isMet = try isMet(item.watch, entry, item.row)
       before = (item, isMet)
-      guard isMet else { continue }
-      store.parking.room -= 1
-      try lift(item.row, entry)
+      for (row, entry) in try isMet ? [(item.row, entry)] : ring(behind: item) {
+        store.parking.room = max(0, store.parking.room - 1)
+        try lift(row, entry)
+      }
     }
     store.parking.goOn(isAll ? nil : recall)
   }
@@ -58,6 +59,77 @@ extension ReferenceSettlement {
     return true
   }
 
+  /// The rows that wait for each other in a ring, and for nothing else, if a row waits for one of
+  /// them.
+  ///
+  /// An invoice is left waiting though its customer is there, for not all come back at once. Then a
+  /// new content of the customer comes, which refers to that invoice, and waits for it.
+  private func ring(
+    behind item: Shelf.Waiting
+  ) throws -> [(row: Export.RowID, entry: Shelf.Entry)] {
+    var (row, watch): (Export.RowID, Int64?) = (item.row, item.watch)
+    var chain: [(row: Export.RowID, entry: Shelf.Entry)] = []
+    var places: [Export.RowID: Int] = [:]
+    while !inNoRing.contains(row),
+      let entry = try shelf.entry(table: row.table, key: row.key), entry.why == .reference
+    {
+      if let start = places[row] { return Array(chain[start...]) }
+      places[row] = chain.count
+      chain.append((row, entry))
+      guard let seen = watch, let next = try waiting(for: seen, entry, of: row) else { break }
+      (row, watch) = (next, try shelf.watch(of: next))
+    }
+    inNoRing.formUnion(places.keys)
+    return []
+  }
+
+  /// The waiting row for which a row waits.
+  private func waiting(
+    for watch: Int64, _ entry: Shelf.Entry, of row: Export.RowID
+  ) throws -> Export.RowID? {
+    for own in references.of(row.table) {
+      guard let values = own.values(of: entry),
+        try own.watch(values, on: connection) == watch
+      else { continue }
+      return try waiting(with: values, own)
+    }
+    return nil
+  }
+
+  /// The row with these values that waits for another one.
+  private func waiting(
+    with values: [SQLite.Value], _ reference: Reference
+  ) throws -> Export.RowID? {
+    let parent = reference.parent.id
+    if reference.isToKey {
+      return try key(of: reference, values).map { Export.RowID(table: parent, key: $0) }
+    }
+    if providers[reference.number] == nil {
+      var rows: [Int64: Export.RowID] = [:]
+      for key in try shelf.keys(of: parent, why: .reference) {
+        guard let entry = try shelf.entry(table: parent, key: key),
+          let own = reference.targetValues(of: entry), !own.contains(.null),
+          let watch = try reference.watch(own, on: connection)
+        else { continue }
+        rows[watch] = Export.RowID(table: parent, key: key)
+      }
+      providers[reference.number] = rows
+    }
+    return try reference.watch(values, on: connection).flatMap {
+      providers[reference.number]?[$0]
+    }
+  }
+
+  /// The key of the row that a reference to a key leads to.
+  private func key(of reference: Reference, _ values: [SQLite.Value]) throws -> Key? {
+    var key = [Replication.Value](repeating: .null, count: values.count)
+    for (target, value) in zip(reference.targets, values) {
+      guard let place = target.keyPlace else { return nil }
+      key[place] = Replication.Value(try target.stored(value, on: connection))
+    }
+    return reference.parent.key(key)
+  }
+
   /// Whether the row is in its table, or would be but for other rows.
   func isHere(_ row: Export.RowID) throws -> Bool {
     guard let statements = store.tables.byID[row.table]?.statements else { return false }
@@ -71,12 +143,7 @@ extension ReferenceSettlement {
     if try connection.row(reference.exists, values) != nil { return true }
     let parent = reference.parent.id
     if reference.isToKey {
-      var key = [Replication.Value](repeating: .null, count: values.count)
-      for (target, value) in zip(reference.targets, values) {
-        guard let place = target.keyPlace else { return false }
-        key[place] = Replication.Value(try target.stored(value, on: connection))
-      }
-      guard let key = reference.parent.key(key) else { return false }
+      guard let key = try key(of: reference, values) else { return false }
       return try shelf.entry(table: parent, key: key)?.why.hasParents == true
     }
     guard let watch = try reference.watch(values, on: connection) else { return false }

@@ -26,6 +26,11 @@ final class ReferenceSettlement {
   private var unplaced: Set<Export.RowID> = []
   /// Rows that are there, for which others may wait.
   private var queue: [Export.RowID] = []
+  /// Waiting rows that are known to wait for no ring of rows.
+  var inNoRing: Set<Export.RowID> = []
+  /// By the number of a reference to other columns than a key: the rows that wait, by what others
+  /// watch in them.
+  var providers: [Int: [Int64: Export.RowID]] = [:]
   /// So many rows that have not changed themselves may be put to wait; beyond it what refers to
   /// them is to be parked before.
   private var limit: Int
