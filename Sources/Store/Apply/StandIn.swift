@@ -87,7 +87,8 @@ struct Beside {
     standIns.append(StandIn(name: name, value: value, shown: shown, isCounted: place != nil))
   }
 
-  /// Lets go of each NULL whose column once took NULL and takes none any more; true if there is one.
+  /// Lets go of each NULL whose column once took NULL and takes none any more; false if there is
+  /// none.
   ///
   /// A machine that is yet to let a column take NULL passes one on, for it comes from a later
   /// migration. Here it comes from an earlier one, and no machine will show it in the end.

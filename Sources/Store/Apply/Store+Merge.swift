@@ -148,11 +148,7 @@ extension Store {
       let takesBack = try keep(merge.reaches)
       try checkGap(merge)
       try checkStanding(of: merge)
-      try requireKnown(
-        rows.reduce(0) { last, row in
-          let dot = row.row.version.dot
-          return dot.origin == own ? max(last, dot.seq) : last
-        })
+      try requireKnown(rows.reduce(0) { max($0, own == $1.origin ? $1.row.version.dot.seq : 0) })
       try standDown(beside: rows, judged: merge.judged, at: now)
       let rows = try merge.licence.map { try vouched(rows, by: $0) } ?? rows
       var application = Application(judged: merge.judged, isRepair: merge.kind == .repair)
@@ -206,6 +202,8 @@ extension Store {
     let row: WireRow
 
     init(shape: TableShape, row: WireRow) { (self.shape, self.row) = (shape, row) }
+
+    var origin: Origin { row.version.dot.origin }
   }
 
   /// Folds what waits until it fits into one slice.

@@ -20,10 +20,8 @@ final class RowStatements {
   let columnHashes: [UInt64]
   /// For each column of the shape: the value that counts for nothing in the content hash.
   let defaults: [Replication.Value?]
-  /// For each column of the shape: whether it takes no NULL.
-  let isRequired: [Bool]
-  /// For each column of the shape: whether it takes no NULL, and once did here.
-  let hasOutgrownNull: [Bool]
+  /// For each column of the shape: whether it takes no NULL, and whether it once did here.
+  let isRequired, hasOutgrownNull: [Bool]
   private let affinities: [Affinity]
   /// Every column of the shape, by key.
   let selectByKey: String
