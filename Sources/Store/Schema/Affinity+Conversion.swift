@@ -8,6 +8,9 @@ extension Affinity {
   func mayConvert(_ value: Replication.Value) -> Bool {
     switch (self, value) {
     case (.text, .integer), (.text, .real), (.real, .integer): true
+    // "As an internal optimization, small floating point values with no fractional component … are
+    // written to disk as integers" (sqlite.org/datatype3.html, 3.1): there is one zero of these.
+    case (.real, .real(let real)): real == 0 && real.sign == .minus
     case (.integer, .real(let real)), (.numeric, .real(let real)): real == real.rounded()
     case (.integer, .text(let bytes)), (.numeric, .text(let bytes)), (.real, .text(let bytes)):
       Double(String(decoding: bytes, as: UTF8.self).trimmingSpaces) != nil

@@ -169,6 +169,30 @@ import Testing
     #expect(try r[2].application.prepareRows("SELECT quote(code) || n FROM item") == ["'00123'10"])
   }
 
+  /// A column without a type keeps the sign of zero, and one of REAL does not.
+  @Test func `a zero below zero is kept where it is shown without its sign`() throws {
+    let r = try (1...2).map {
+      try TestReplica(
+        $0, schema: "CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, x \($0 == 1 ? "" : "REAL"), n)",
+        tracking: $0 == 1 ? ["item"] : [])
+    }
+    try r[1].pull(from: r[0])
+    try r[0].application.run("INSERT INTO item VALUES ('a', ?, 1)", [.real(-0.0)])
+    try r[0].foldAll()
+    try exchange(r)
+    func sign(_ replica: TestReplica) throws -> FloatingPointSign? {
+      if case .real(let real) = try replica.value("SELECT x FROM item") { real.sign } else { nil }
+    }
+    #expect(try sign(r[0]) == .minus)
+    #expect(try sign(r[1]) == .plus)
+    #expect(try r[1].audit().count == 0)
+    try write(r[1], "UPDATE item SET n = 2")
+    try exchange(r)
+    #expect(try sign(r[0]) == .minus)
+    #expect(try r[0].application.prepareRows("SELECT n FROM item") == ["2"])
+    #expect(r[0].store.position.digest == r[1].store.position.digest)
+  }
+
   @Test func `a long value that shows a short number is passed on whole`() throws {
     let change = Change("INTEGER", "TEXT", new: "")
     let r = try replicas(change)
