@@ -171,10 +171,11 @@ import Testing
 
   /// A column without a type keeps the sign of zero, and one of REAL does not.
   @Test func `a zero below zero is kept where it is shown without its sign`() throws {
-    let r = try (1...2).map {
-      try TestReplica(
-        $0, schema: "CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, x \($0 == 1 ? "" : "REAL"), n)",
-        tracking: $0 == 1 ? ["item"] : [])
+    let r = try (1...UInt64(2)).map { number in
+      let type = number == 1 ? "" : "REAL"
+      return try TestReplica(
+        number, schema: "CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, x \(type), n)",
+        tracking: number == 1 ? ["item"] : [])
     }
     try r[1].pull(from: r[0])
     try r[0].application.run("INSERT INTO item VALUES ('a', ?, 1)", [.real(-0.0)])
