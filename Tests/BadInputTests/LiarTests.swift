@@ -90,13 +90,15 @@ extension BadInputTests {
       try await Desk.with { desk in
         var site = try await Site(desk, role: role)
         try await site.stands("before")
-        let memory = site.first.memory
+        var most = site.first.memory + 64 << 10
         for (name, ends, log) in stories {
           let told = try await site.tell(name)
           #expect(ends.contains { told == "\(name) \($0)" }, "\(told)")
           #expect(site.first.logText.contains(log), "\(name): \(site.first.logText)")
           try await site.stands(name)
-          #expect(site.first.memory < memory + 64 << 10, "\(name): \(site.first.memory) kB")
+          // A row of 60 MB is in memory once, and memory that was used is given back late.
+          if name == "long-row" { most += 60_000 }
+          #expect(site.first.memory < most, "\(name): \(site.first.memory) kB")
           #expect(site.first.threads < 60, "\(name)")
         }
         for database in ["a.db", "b.db"] {
@@ -143,9 +145,9 @@ extension BadInputTests {
           ("judged", ["open"], connected), ("term", ["open"], connected),
           ("covers", ["open"], connected), ("covers-another", ["open"], connected),
           ("private", ["open"], connected), ("tables", ["open"], "cannot stand in their tables"),
-          ("maxima", ["open"], connected), ("long-row", ["open"], connected),
-          ("uncomputable", ["open"], connected), ("wants", ["open", "closed"], connected),
-          ("parts", ["open", "bye 4", "closed"], connected),
+          ("maxima", ["open"], connected), ("uncomputable", ["open"], connected),
+          ("wants", ["open", "closed"], connected),
+          ("parts", ["open", "bye 4", "closed"], connected), ("long-row", ["open"], connected),
         ], as: "writer")
     }
 
