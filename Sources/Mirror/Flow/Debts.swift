@@ -1,8 +1,8 @@
 import FoundationEssentials
 import SQLite
 
-/// Changes of the site that cannot go out at present, though the feed is read past them: another
-/// transaction of the server has the row, or a program has changed it and that comes in first, or
+/// Changes of the site that cannot go out at present, though the feed is read past them. Another
+/// transaction of the server has the row, or a program has changed it and that comes in first. Or
 /// the table takes nothing. They are tried again, and all the others flow on.
 ///
 /// They stand in the file, so that the next process knows of them.

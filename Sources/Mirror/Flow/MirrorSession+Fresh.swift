@@ -1,8 +1,8 @@
 import SQLite
 
-/// Rows that the server is thought to lack, or to have, on the shortest way there: from where
-/// SQLite holds their values into memory that the library reads, and into the table without a look
-/// for them.
+/// Rows that the server is thought to lack, or to have, on the shortest way there. They go from
+/// where SQLite holds their values into memory that the library reads, and into the table without
+/// a look for them.
 extension MirrorSession {
   /// Where that may be tried.
   struct Haste {

@@ -99,11 +99,7 @@ struct Beside {
     let left = zip(places, standIns).filter { !isLetGo($0, $1) }
     guard left.count < standIns.count else { return false }
     for (place, standIn) in zip(places, standIns) where isLetGo(place, standIn) {
-      let column = statements.columnHashes[place]
-      if standIn.isCounted { shift &-= ContentHash.share(column: column, .null) }
-      if statements.defaults[place] != standIn.shown {
-        shift &+= ContentHash.share(column: column, standIn.shown)
-      }
+      shift &-= statements.shift(of: standIn, showing: standIn.shown, in: place)
     }
     (places, standIns) = (left.map(\.0), left.map(\.1))
     return true
@@ -154,12 +150,18 @@ extension RowStatements {
       if standIn.value == now, standIn.isCounted == isCountedHere { continue }
       beside.standIns.append(standIn)
       beside.places.append(column)
-      if standIn.isCounted {
-        beside.shift &+= ContentHash.share(column: columnHashes[column], standIn.value)
-      }
-      if isCountedHere { beside.shift &-= ContentHash.share(column: columnHashes[column], now) }
+      beside.shift &+= shift(of: standIn, showing: now, in: column)
     }
     return beside
+  }
+
+  /// What a row counts more as this value is counted, and not what its column shows.
+  fileprivate func shift(
+    of standIn: StandIn, showing now: Replication.Value, in column: Int
+  ) -> UInt64 {
+    let hash = columnHashes[column]
+    let came = standIn.isCounted ? ContentHash.share(column: hash, standIn.value) : 0
+    return came &- (defaults[column] != now ? ContentHash.share(column: hash, now) : 0)
   }
 
   func beside(_ entry: Shelf.Entry?, _ values: [Replication.Value]) throws(SQLiteError) -> Beside {
