@@ -91,8 +91,9 @@ struct RenameSearch {
   /// The renames that leave a column between the same ones that stayed.
   ///
   /// Where one column alone of its declaration is gone there, and one is new, that is taken for a
-  /// rename unless rows refute it. Where there are more, each must be proven; and so where the
-  /// table has got more columns of that declaration than it has lost. A column that is
+  /// rename unless rows refute it. Where there are more, each must be proven. So must all where the
+  /// table has got more columns of that declaration than it has lost, or where those that stayed
+  /// have moved: then a place says nothing. A column that is
   /// taken for none has a name of its own until the site says more; one that is taken for a wrong
   /// one shows the values of another.
   private func inPlace(
@@ -125,6 +126,7 @@ struct RenameSearch {
     _ known: [ColumnNames.Known], _ present: [ColumnNames.Known]
   ) -> (near: [Pair], choices: [Pair]) {
     let (gaps, newGaps) = (gaps(in: known, without: present), gaps(in: present, without: known))
+    let areInOrder = stayed(of: known, in: present) == stayed(of: present, in: known)
     let gone = gaps.values.joined().map { known[$0].declaration }
     let added = newGaps.values.joined().map { present[$0].declaration }
     var (near, choices): ([Pair], [Pair]) = ([], [])
@@ -136,7 +138,8 @@ struct RenameSearch {
         let pairs = old.map { Pair(new: place, old: $0) }
         let isEven =
           gone.filter { $0 == declaration }.count == added.filter { $0 == declaration }.count
-        if isEven, old.count == 1, rivals.count == 1 { near += pairs } else { choices += pairs }
+        let isNear = areInOrder && isEven && old.count == 1 && rivals.count == 1
+        if isNear { near += pairs } else { choices += pairs }
       }
     }
     return (near, choices)
@@ -147,6 +150,14 @@ struct RenameSearch {
     choices.reduce(into: []) { pairs, pair in
       if !pairs.contains(where: { $0.new == pair.new || $0.old >= pair.old }) { pairs.append(pair) }
     }
+  }
+
+  /// The names of columns that both have, in small letters, in the order of the first.
+  private static func stayed(
+    of columns: [ColumnNames.Known], in others: [ColumnNames.Known]
+  ) -> [String] {
+    let others = Set(others.map { folded($0.name) })
+    return columns.map { folded($0.name) }.filter(others.contains)
   }
 
   /// The places of columns that the others do not have, by the column before them that both have.

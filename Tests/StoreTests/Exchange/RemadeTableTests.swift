@@ -291,4 +291,19 @@ import Testing
           == ["a m1 n v5", "b m2 n7 v8"])
     }
   }
+
+  @Test func `where the other columns have moved, none is guessed by its place`() throws {
+    let (a, b) = try replicas("m INT, x, y, z, r INT", "('a', NULL, 1, 2, 3, NULL)")
+    try a.write("ALTER TABLE note RENAME m TO v; ALTER TABLE note RENAME r TO w")
+    try a.foldAll()
+    try remake(a, "w INT, y, x, z, v INT", from: "w, y, x, z, v")
+    try a.foldAll()
+    // Both at once: w is where m was, and no row tells that it was r.
+    try remake(b, "w INT, y, x, z, v INT", from: "r, y, x, z, m")
+    try b.foldAll()
+    try b.write("UPDATE note SET v = 7, w = 8")
+    try b.foldAll()
+    for _ in 1...2 { try b.exchange(with: a) }
+    for replica in [a, b] { #expect(try shown(replica, "'v' || v || ' w' || w") == ["a v7 w8"]) }
+  }
 }
