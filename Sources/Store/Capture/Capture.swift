@@ -35,6 +35,13 @@ package enum Capture {
     try !present(id: id, on: connection).isEmpty
   }
 
+  /// True if they hang on that very table.
+  static func isPresent(
+    id: Int64, of table: String, on connection: Connection
+  ) throws(SQLiteError) -> Bool {
+    try present(id: id, on: connection).contains { isSameName($0[1].string ?? "", table) }
+  }
+
   /// True if exactly the expected triggers hang on that very table, and run in time.
   ///
   /// RAISE(IGNORE) abandons "any subsequent trigger programs that would have been executed", and

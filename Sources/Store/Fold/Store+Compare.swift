@@ -250,9 +250,6 @@ extension Store {
     }
   }
 
-  /// What a migration has put into a row is as old as what the row shows, and whoever has seen that
-  /// has seen it. Where a column is gone, nothing tells a row that was written since from the
-  /// others: it is taken for as old.
   private func fold(
     _ table: ReplicaTable, _ key: Key, _ row: StandingRow, _ remake: Remake?,
     _ edits: inout Edits, at now: Instant
@@ -262,21 +259,45 @@ extension Store {
       let old = try versions.version(table: table.id, key: key), !old.isDeleted
     else { return try fold(table, key, row, madeAt: now, &edits) }
     let shelved = try shelf.entry(table: table.id, key: key)
-    let isHere = shelved?.why.isWhole != true
-    let likeness =
-      try !isHere
-      ? .edit
-      : remake.likeness(
-        of: row, to: old.hash, statements, beside(row, shelved, statements, key), on: connection)
-    var moment = likeness == .edit ? now : Dating.Moment(of: old)
-    // A program may have written it: no image of any machine is above that.
-    if likeness == .perhaps { moment.at = min(moment.at + 1, now.at) }
+    let beside = try beside(row, shelved, statements, key)
+    let copy =
+      try shelved?.why.isWhole == true
+      ? nil : copied(row, from: old, by: remake, statements, beside, at: now)
     let isToName =
       try old.dot.origin == own
       && remake.names(row, old, kinship.parentage(tables).links(of: table.id))
     try fold(
-      table, key, row, madeAt: moment, isImage: likeness == .image,
+      table, key, row, madeAt: copy?.madeAt ?? now, isImage: copy?.isImage ?? false,
       isRenewed: isToName || remake.renews(row, statements), &edits)
+  }
+
+  /// When a row was made that a migration may have made of a version, and whether it is an image of
+  /// that; nil if a program has written it.
+  ///
+  /// What a migration has put into a row is as old as what the row shows, and whoever has seen that
+  /// has seen it. Where a column is gone, nothing tells a row that was written since from the
+  /// others: it is taken for as old.
+  func copied(
+    _ row: StandingRow, from old: Version, by remake: Remake, _ statements: RowStatements,
+    _ beside: Beside, at now: Dating.Moment
+  ) throws(SQLiteError) -> (madeAt: Dating.Moment, isImage: Bool)? {
+    let likeness = try remake.likeness(
+      of: row, to: old.hash, statements, beside, on: connection)
+    guard likeness != .edit else { return nil }
+    var moment = Dating.Moment(of: old)
+    // A program may have written it: no image of any machine is above that.
+    if likeness == .perhaps { moment.at = min(moment.at + 1, now.at) }
+    return (moment, likeness == .image)
+  }
+
+  /// The same of a row that is in its table again, as that is again after rows went with it.
+  func putBack(
+    _ row: StandingRow, _ gone: Version, _ hash: UInt64, _ table: ReplicaTable,
+    _ statements: RowStatements, _ beside: Beside, at now: Dating.Moment
+  ) throws(SQLiteError) -> (madeAt: Dating.Moment, isImage: Bool)? {
+    guard repeating == nil, gone.hash != hash, let remake = lost.remake(of: table)
+    else { return nil }
+    return try copied(row, from: gone, by: remake, statements, beside, at: now)
   }
 
   /// A row lost columns, not its content: what they count stays beside it, so that its version is

@@ -168,13 +168,18 @@ extension Store {
     let old = held ?? gone ?? unsent
     let shelved = old == nil ? nil : try shelf.entry(table: table.id, key: key)
     guard let row else {
-      return try foldAbsent(held, shelved, table, key, madeAt: madeAt, &edits)
+      return try foldAbsent(
+        old, isHeld: held != nil, shelved, table, key, madeAt: madeAt, &edits)
     }
     if let held, !held.isDeleted, let shelved, shelved.why == .table {
       return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
     }
     var beside = try beside(row, shelved, statements, key)
     var hash = row.hash(beside)
+    let copy = try (gone ?? unsent).flatMap {
+      try putBack(row, $0, hash, table, statements, beside, at: madeAt)
+    }
+    let (madeAt, isImage) = (copy?.madeAt ?? madeAt, copy?.isImage ?? isImage)
     // A program has written something where a value was kept.
     var isOverKept = !beside.writtenOver.isEmpty
     var isDangling = try isDangling(table, key)
@@ -191,7 +196,7 @@ extension Store {
     }
     if beside.outgrowNulls(statements) { (hash, isOverKept) = (row.hash(beside), true) }
     let hidden = try held.flatMap { try hide($0, beside: shelved, table, key) }
-    // It is here again as it was: made then, though nobody was told.
+    // As it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
     let isFirst = old == nil && table.isBaseline && edits.isComparing
@@ -199,7 +204,7 @@ extension Store {
       try row.value(of: $0, statements, key, on: connection)
     }
     if let repeating { keys.former = repeating.formerKeys(leaving: key) }
-    let isSeen = try hidden == nil && (gone == nil || mayHaveStood(table, edits))
+    let isSeen = try hidden == nil && (gone == nil || copy != nil || mayHaveStood(table, edits))
     var version = try make(
       over: old ?? former(of: row, table, key, statements), isSeen: isSeen, ended: ended,
       hash: hash, isDeleted: false, isDangling: isDangling, madeAt: then ?? madeAt, keys: keys,
@@ -220,27 +225,27 @@ extension Store {
       statements.shape(with: beside.extras), version, .values(beside.said(row.values ?? [])))
   }
 
-  /// A row that is in its table no more was deleted.
+  /// A row that is in its table no more was deleted. One that went with its table, and that a
+  /// program has touched since that is here again, was put in and taken out.
   private func foldAbsent(
-    _ held: Version?, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
+    _ old: Version?, isHeld: Bool, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
     madeAt: Dating.Moment, _ edits: inout Edits
   ) throws {
     // What waited for its table was kept from it by the row that a program has deleted.
-    if let held, !held.isDeleted, let shelved, shelved.why == .table {
-      try unhold(held, table, key)
+    if let old, !old.isDeleted, let shelved, shelved.why == .table {
+      try unhold(old, table, key)
       let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)
-      return try meet(held, shelved, table, key, &edits, at: moment)
+      return try meet(old, shelved, table, key, &edits, at: moment)
     }
-    // One that was lost with its table is absent without having been deleted, and so is a parked
-    // one.
-    guard let statements = table.statements, let old = held, !old.isDeleted || repeating != nil,
+    // A parked one is absent without having been deleted.
+    guard let statements = table.statements, let old, !old.isDeleted || repeating != nil,
       try shelved?.why.isWhole != true || takeDismissal(table, key)
     else { return }
     if shelved != nil { try shelf.remove(table: table.id, key: key) }
     let deleted = try make(
       over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
     try holdOverwritten(old, nil, table, key)
-    try keep(deleted, table, key, old: old)
+    try keep(deleted, table, key, old: isHeld ? old : nil)
     noteOrphans(of: table, key, isDeleted: true, at: madeAt)
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
   }

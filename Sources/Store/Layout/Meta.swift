@@ -61,6 +61,8 @@ struct Meta {
     case joining
     /// Set while that may come as pages: the file held nothing before.
     case joiningByPages
+    /// What migrations did to tables whose rows went with them (`LostVersions`).
+    case remakes
     /// Set once this replica has heard that the site takes in new tables by itself.
     case takesNewTables
     /// When the change log was read last, and what the tables looked like when it was begun

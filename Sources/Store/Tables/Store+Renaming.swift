@@ -58,7 +58,7 @@ extension Store {
   /// The table that holds most of what this file had in one that is gone.
   ///
   /// A migration has made it anew, and given it another name, before anybody looked. Most rows are
-  /// as they were; or their keys are there, and the columns are declared as they were.
+  /// as they were; or their keys are there, and all its columns were, declared as they are now.
   private func remade(_ table: ReplicaTable) throws(StoreError) -> String? {
     let (columns, rows) = try reporting { () throws(SQLiteError) in
       (try tables.renames.read(table.name), try sample(of: table))
@@ -69,7 +69,9 @@ extension Store {
       guard let schema = other.schema, other.keyShape?.count == table.keyShape?.count
       else { continue }
       let found = try self.found(rows, of: table, in: other, schema, columns)
-      let isDeclaredAlike = schema.known(columns.names(of: schema)) == columns.known
+      let declared = schema.known(columns.names(of: schema))
+      let isDeclaredAlike =
+        declared.contains { !$0.isOfKey } && declared.allSatisfy(columns.known.contains)
       let count = found.count { $0 == .same || isDeclaredAlike && $0 == .changed }
       if count * 2 > rows.count { return other.nameHere }
     }

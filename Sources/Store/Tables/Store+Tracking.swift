@@ -56,8 +56,8 @@ extension Store {
         try compare(table.id)
       }
       let isNarrower = try tables.rememberColumns(table)
-      // Our triggers were there all the time: rows differ by the columns that are gone alone.
-      let wasThere = try Capture.isPresent(id: table.id, on: connection)
+      // Our triggers were on it all the time: rows differ by the columns that are gone alone.
+      let wasThere = try Capture.isPresent(id: table.id, of: schema.name, on: connection)
       let isAltered = isNarrower && wasThere
       let isIntact = try Capture.isIntact(schema, id: table.id, on: connection)
       if !isIntact { try Capture.install(schema, id: table.id, on: connection) }
@@ -66,6 +66,7 @@ extension Store {
       if !wasThere, try isCreatedAnew(table) { gone += try loseRows(of: table) }
       // The frontier says nothing of it: by the digest peers hear that they are to send them again.
       if !wasThere, try lost.hasAny(of: table) { repairs += 1 }
+      try lost.note(changes[table.id]?.remake, of: table)
       if isAltered {
         try compareColumns(table.id)
       } else if !isIntact {
@@ -216,6 +217,9 @@ extension Store {
   private func loseRows(of table: ReplicaTable) throws -> [Export.RowID] {
     var gone: [Export.RowID] = []
     changeLog.breakOff()
+    // What programs touched in the table of before has gone with it.
+    try connection.run("DELETE FROM \(Journal.table) WHERE tbl = ?", [.integer(table.id)])
+    journal.forget()
     try lost.take(table, .dropped) { key, version in
       count(table, key, old: version, new: nil)
       changed(table, key, isGone: true)

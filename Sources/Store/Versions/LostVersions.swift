@@ -37,6 +37,8 @@ final class LostVersions {
   private var unsentCount = 0
   private var againCount = 0
   private var endedCount = 0
+  /// What migrations have done to tables, by their local numbers, since rows went with them.
+  private var remakes: [Int64: Remake] = [:]
 
   init(
     _ connection: Connection, origins: Origins, versions: VersionTable
@@ -58,7 +60,36 @@ final class LostVersions {
     replacedCount = Int(counts?[1].integer ?? 0)
     unsentCount = Int(counts?[2].integer ?? 0)
     againCount = Int(counts?[3].integer ?? 0)
+    remakes = [:]
+    guard let bytes = try Meta(connection: connection).blob(.remakes) else { return }
+    var reader = ByteReader(bytes)
+    while !reader.isAtEnd, let id = try? reader.word("table"),
+      let remake = try? Remake(from: &reader)
+    {
+      remakes[Int64(bitPattern: id)] = remake
+    }
   }
+
+  /// A table is here again whose rows went with it, and a migration has made it another one: what
+  /// programs put in from now on may be what they had there.
+  func note(_ remake: Remake?, of table: ReplicaTable) throws(SQLiteError) {
+    if count + unsentCount == 0 {
+      guard !remakes.isEmpty else { return }
+      remakes = [:]
+    } else {
+      guard let remake, !remake.isEmpty, try hasAny(of: table) else { return }
+      remakes[table.id, default: Remake()].join(remake)
+    }
+    var writer = ByteWriter()
+    for (id, remake) in remakes.sorted(by: { $0.key < $1.key }) {
+      writer.word(UInt64(bitPattern: id))
+      remake.write(to: &writer)
+    }
+    try Meta(connection: connection).set(.remakes, .blob(writer.bytes))
+  }
+
+  /// What migrations have done to a table since its rows went with it.
+  func remake(of table: ReplicaTable) -> Remake? { remakes[table.id] }
 
   /// True if live versions of the table have neither a table nor a place on the shelf.
   func isLosing(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
