@@ -146,11 +146,16 @@ extension Store {
     try Layout.nameSettings(on: connection)
   }
 
+  /// Who the replica in a file is; throws `.notInitialised` if there is none.
   static func identity(
-    _ meta: Meta, path: String
+    _ meta: Meta, _ connection: Connection, path: String
   ) throws(StoreError) -> (
     site: Identity, siteName: String, node: Identity, nodeName: String, origin: Int64
   ) {
+    guard try reporting({ () throws(SQLiteError) in try isInitialised(connection) }) else {
+      throw StoreError(
+        .notInitialised, "\(path) is not a replica yet", remedy: "flotilla init \(path)")
+    }
     let found = try reporting { () throws(SQLiteError) in
       (
         format: try meta.integer(.format), site: try meta.text(.site),

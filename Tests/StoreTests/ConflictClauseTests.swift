@@ -84,7 +84,7 @@ import Testing
     // It is off from then on, and the exchange succeeds.
     try second.pull(from: first)
     #expect(try second.content("t") == first.content("t"))
-    #expect(second.store.derivedTrouble?.contains("cache.n") == true)
+    #expect(second.store.derived.trouble?.contains("cache.n") == true)
     #expect(second.store.position.digest == first.store.position.digest)
   }
 

@@ -172,7 +172,7 @@ import Testing
     let r = try TestReplica(1, schema: Self.note, isJoining: false)
     try r.store.track(["note"], rule: nil, takesNew: true, at: r.now)
     #expect(try r.store.trackedTables().map(\.name) == ["note"])
-    #expect(try r.store.tablesWithoutRule() == ["note"])
+    #expect(try r.store.tables.tablesWithoutRule() == ["note"])
     #expect(try r.store.figures().tables.map(\.name) == ["note"])
     #expect(try r.store.waitingTables().isEmpty)
     #expect(try r.store.takesNewTables())

@@ -50,7 +50,7 @@ import Testing
     #expect(held < told)
     #expect(a.store.position.frontier[b.origin] == told)
     #expect(try a.version("since")?.dot.origin == origin)
-    #expect(try b.store.lifeStory()?.doubt == .restored)
+    #expect(try b.store.lives.story()?.doubt == .restored)
   }
 
   @Test func `counts its own edits that wait, though the restored file did not know them`() throws {
@@ -87,11 +87,11 @@ import Testing
       testimony: Reach(
         origin: b.origin, node: b.store.node, life: 0, seq: common + 2, run: 5))
     // No run was noted that could have told the peer so much.
-    try b.store.beginRun(9)
-    #expect(b.store.isContradicted(by: claim))
+    try b.store.lives.begin(run: 9)
+    #expect(b.store.lives.isContradicted(by: claim))
     let origin = try begin(b, .unknown, above: common)
     #expect(b.store.position.frontier[b.origin] == common)
-    #expect(try b.store.lifeStory()?.reissued == 3)
+    #expect(try b.store.lives.story()?.reissued == 3)
     try b.pull(from: a)
     try site.meet()
     #expect(try site.isEqual)
@@ -105,7 +105,7 @@ import Testing
     try site.appoint(site.anchor)
     try b.write("UPDATE note SET text = 'first life' WHERE id = 'r'", at: 10)
     let last = b.store.position.frontier[b.origin]
-    try b.store.beginRun(1)
+    try b.store.lives.begin(run: 1)
     let origin = try begin(b, .replaced)
     try b.write("INSERT INTO note VALUES ('n', 'second life')", at: 20)
     #expect(b.store.position.frontier[origin] == last + 1)
@@ -126,7 +126,7 @@ import Testing
     try b.write("UPDATE note SET text = 'over both' WHERE id = 'r'", at: 30)
     try site.meet([a, b])
     try b.restore(copy)
-    try b.store.beginRun(1)
+    try b.store.lives.begin(run: 1)
     try begin(b)
     try site.meet()
     #expect(try site.isEqual && b.text() == "over both")

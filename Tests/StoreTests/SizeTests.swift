@@ -195,9 +195,9 @@ import Testing
 
   @Test func `of runs is the last thousand`() throws {
     let a = try replica()
-    for run in 1...UInt64(RunLog.limit) + 20 { try a.store.beginRun(run) }
+    for run in 1...UInt64(RunLog.limit) + 20 { try a.store.lives.begin(run: run) }
     #expect(try a.value("SELECT count(*) FROM _flotilla_run") == .integer(1_000))
-    #expect(a.store.runLog.entries.first?.run == 21)
+    #expect(a.store.lives.log.entries.first?.run == 21)
   }
 
   @Test func `of a member goes with it`() throws {
@@ -207,7 +207,7 @@ import Testing
         node: b.store.node, name: "b", address: nil, seen: nil, clockOffset: 0,
         frontier: Frontier())
     ])
-    try a.store.saveProgress(of: b.store.node, run: 7, Frontier([b.origin: 1]))
+    try a.store.progress.save(Frontier([b.origin: 1]), of: b.store.node, run: 7)
     try a.store.forget(b.store.node)
     for table in ["peer", "progress"] {
       #expect(try a.value("SELECT count(*) FROM _flotilla_\(table)") == .integer(0), "\(table)")

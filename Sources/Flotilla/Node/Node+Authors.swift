@@ -7,7 +7,7 @@ extension Node {
   func loadAuthors() async throws(FlotillaError) {
     let (known, delivered) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        (try store.authors(), try store.delivered())
+        (try store.authors(), try store.lives.delivered())
       }
     }
     authors = AuthorBook(known, own: identity.node)
@@ -69,7 +69,7 @@ extension Node {
     guard delivered > savedDelivery, trouble.current == nil else { return }
     do {
       try await store.patiently { (store) throws(StoreError) in
-        try store.setDelivered(delivered)
+        try store.lives.setDelivered(delivered)
       }
       savedDelivery = delivered
     } catch {

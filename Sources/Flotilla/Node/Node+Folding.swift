@@ -180,7 +180,7 @@ extension Node {
         try store.trimConflicts(at: self.clock.now)
         try store.trimRulings()
         try store.trimVerdicts(at: self.clock.now)
-        try store.tendChanges(at: Uptime.wall)
+        try store.feed.tend(at: Uptime.wall)
       }
     } catch {
       if !note(error) { warn("could not shorten the conflict log: \(error.message)") }

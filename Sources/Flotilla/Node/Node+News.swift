@@ -28,7 +28,7 @@ extension Node {
             ).prefix { $0.outcome != .pending }.map { verdict in
               OpenReplica.Judgement(
                 number: verdict.seq, table: verdict.table,
-                key: store.named(verdict.key, of: verdict.table).mapValues(SQLValue.init),
+                key: store.tables.named(verdict.key, of: verdict.table).mapValues(SQLValue.init),
                 verdict: RowVerdict(verdict))
             }
         }

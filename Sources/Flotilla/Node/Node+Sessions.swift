@@ -121,7 +121,7 @@ extension Node {
       }
       let progress =
         (try? await store.run { (store) throws(StoreError) in
-          try store.progress(of: peer.node, run: peer.run)
+          try store.progress.frontier(of: peer.node, run: peer.run)
         }) ?? Frontier()
       await session.feed(.mayPull(resume: progress))
     }

@@ -120,7 +120,8 @@ actor Node {
     self.copy = CopyProgress(copy)
     self.mesh = Mesh(node: identity.node)
     let (life, runs) = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in (try store.life(), store.runLog) }
+      try await store.run { (store) throws(StoreError) in (try store.lives.life(), store.lives.log)
+      }
     }
     self.life = OwnLife(life, runs, isRunNoted: isRunNoted)
     self.keys = keys

@@ -36,7 +36,7 @@ struct AuthorNames {
     var report = ConflictReport.Conflict(
       id: Int(conflict.id), table: conflict.table,
       key: Replica.key(conflict.key, of: conflict.table, in: store),
-      key_columns: store.keyNames(of: conflict.key, of: conflict.table), rule: conflict.rule,
+      key_columns: store.tables.keyNames(of: conflict.key, of: conflict.table), rule: conflict.rule,
       reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
       winner: try side(conflict.winner, beside: conflict.loser, store),
       loser: try side(conflict.loser, beside: conflict.winner, store))

@@ -15,7 +15,7 @@ extension Replica {
         parked: try store.parkedRows().map { row in
           var parked = ConflictReport.Parked(
             id: row.id, table: row.table, key: Self.key(row.key, of: row.table, in: store),
-            key_columns: store.keyNames(of: row.key, of: row.table), why: row.why,
+            key_columns: store.tables.keyNames(of: row.key, of: row.table), why: row.why,
             row: Self.row(row.values))
           parked.because = row.stray.map {
             "\($0.column): another row of \($0.parent) has the number of the one that is meant"
@@ -199,7 +199,7 @@ extension Replica {
   static func key(
     _ key: Key, of table: String, in store: Store
   ) -> [String: SQLValue] {
-    store.named(key, of: table).mapValues(SQLValue.init)
+    store.tables.named(key, of: table).mapValues(SQLValue.init)
   }
 }
 

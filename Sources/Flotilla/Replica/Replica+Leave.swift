@@ -79,7 +79,7 @@ extension Replica {
         return true
       }
       return try reporting(path) { () throws(StoreError) in
-        try Store(path: sidecar.database, inspects: false).lifeStory()?.isPerhapsOfCopy ?? false
+        try Store(path: sidecar.database, inspects: false).lives.story()?.isPerhapsOfCopy ?? false
       }
     }
   }

@@ -111,7 +111,7 @@ extension Replica {
   private static func mayRestore(
     _ conflict: ConflictReport.Conflict, _ store: Store
   ) throws(StoreError) -> Bool {
-    guard let key = try store.key(of: conflict.table, conflict.key.mapValues(\.travelling)),
+    guard let key = try store.tables.key(of: conflict.table, conflict.key.mapValues(\.travelling)),
       case .refused = try store.permission(toWrite: key, of: conflict.table)
     else { return true }
     return false

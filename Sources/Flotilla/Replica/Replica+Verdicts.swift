@@ -42,7 +42,7 @@ extension Replica {
     _ row: TouchedRow, through seq: UInt64, _ store: Store
   ) throws(StoreError) -> UInt64? {
     guard !row.isKeyless,
-      let key = try store.key(of: row.table, row.key.mapValues(\.travelling))
+      let key = try store.tables.key(of: row.table, row.key.mapValues(\.travelling))
     else { return nil }
     return try store.waitingEdit(of: row.table, key, through: seq)
   }
@@ -77,7 +77,7 @@ private struct VerdictReading {
     on row: TouchedRow, or earlier: UInt64?
   ) throws(StoreError) -> RowVerdict {
     if row.isKeyless { return .accepted }
-    guard let key = try store.key(of: row.table, row.key.mapValues(\.travelling)) else {
+    guard let key = try store.tables.key(of: row.table, row.key.mapValues(\.travelling)) else {
       return .unknown
     }
     if let found = last[row.table.foldedForNames]?[key] { return RowVerdict(found) }

@@ -61,7 +61,7 @@ actor StoreActor {
         store.setPatience(Self.turn)
         defer { store.setPatience() }
         if let run = newRun {
-          try store.beginRun(run)
+          try store.lives.begin(run: run)
           newRun = nil
         }
         return try body(store)

@@ -84,6 +84,6 @@ extension StoreReplica {
   func statements() throws -> [SignedStatement] { try store().statements() }
 
   func progress(of sender: Identity, run: UInt64) throws -> Frontier {
-    try store().progress(of: sender, run: run)
+    try store().progress.frontier(of: sender, run: run)
   }
 }

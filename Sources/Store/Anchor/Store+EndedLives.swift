@@ -18,7 +18,7 @@ extension Store {
   func handOnVerdict(
     of version: Version, as dot: Dot, known: Frontier
   ) throws(SQLiteError) {
-    guard wasMadeHere(version.edit), !known.covers(version.edit) else { return }
+    guard lives.made(version.edit), !known.covers(version.edit) else { return }
     try renumberVerdict(of: version.edit.seq, as: dot.seq)
   }
 
@@ -26,7 +26,7 @@ extension Store {
   /// what it asked for is so.
   func agree(on delete: Version, _ table: ReplicaTable, at now: Instant) throws(SQLiteError) {
     let known = origins.frontier.without(own)
-    guard delete.isDeleted, wasMadeHere(delete.edit), !known.covers(delete.edit) else { return }
+    guard delete.isDeleted, lives.made(delete.edit), !known.covers(delete.edit) else { return }
     let rule = try actingRule(of: table).name
     try settle(Int64(delete.edit.seq), .accepted, nil, rule: rule, at: now)
   }
@@ -35,7 +35,7 @@ extension Store {
   /// hold, once all that stands or waits was handed on: these were written over, and nobody will
   /// ever judge them.
   func settleUnsent(beyond known: Frontier, at now: Instant) throws(SQLiteError) {
-    for life in lives where life.origin != own {
+    for life in lives.all where life.origin != own {
       let first = max(life.first, known[life.origin] + 1)
       guard first <= life.last else { continue }
       let open = try connection.rows(

@@ -73,7 +73,7 @@ extension Store {
     }
     guard entry != nil || item.version.isDeleted else {
       // Of an earlier life, and written over here since.
-      guard !office.isHeld, wasMadeHere(item.version.edit) else { return }
+      guard !office.isHeld, lives.made(item.version.edit) else { return }
       return try settle(Int64(item.version.edit.seq), .superseded, nil, rule: nil, at: now)
     }
     try logLoser(

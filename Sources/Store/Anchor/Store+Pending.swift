@@ -112,9 +112,9 @@ extension Store {
   /// anchor may have heard of the first alone.
   func ruling(on edit: Dot) throws(SQLiteError) -> RulingTable.Item? {
     if let ruling = try rulings.about(edit) { return ruling }
-    guard wasMadeHere(edit) else { return nil }
+    guard lives.made(edit) else { return nil }
     for seq in try repeated(as: edit.seq).reversed() {
-      if let ruling = try rulings.about(ownEdit(seq)) { return ruling }
+      if let ruling = try rulings.about(lives.edit(seq)) { return ruling }
     }
     return nil
   }

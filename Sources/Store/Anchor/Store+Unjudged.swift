@@ -11,7 +11,7 @@ extension Store {
   /// outranks it. There are few of them, and their numbers are in an index.
   func unjudgedUnawaited() throws(SQLiteError) -> Int {
     guard office.isHeld, judged.term != .none else { return 0 }
-    let lives = lives
+    let lives = lives.all
     var count: Int64 = 0
     for (origin, seq) in origins.frontier.beyond(judged.frontier).sorted {
       guard let number = origins.knownNumber(of: origin), seq > 0 else { continue }

@@ -37,7 +37,7 @@ extension Store {
   private func conflict(
     of verdict: EditVerdict, _ name: String, _ key: Key
   ) throws(SQLiteError) -> Int64? {
-    let edit = ownEdit(verdict.seq)
+    let edit = lives.edit(verdict.seq)
     if let number = try conflicts.number(of: edit) { return number }
     // One that was made again is in the log under its first number. What may not be written is no
     // version, and has no number there.

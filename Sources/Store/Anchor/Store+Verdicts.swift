@@ -132,7 +132,7 @@ extension Store {
     _ edit: Dot, _ table: ReplicaTable, _ key: Key, _ reason: Reason, rule: String,
     at now: Instant
   ) throws(SQLiteError) {
-    guard wasMadeHere(edit) else { return }
+    guard lives.made(edit) else { return }
     try settle(Int64(edit.seq), .rejected, reason.name, rule: rule, at: now)
     try supersedeVerdict(edit.seq, table, key)
   }
@@ -171,7 +171,7 @@ extension Store {
   private static let doubt = ""
 
   func hasOpenVerdicts() throws(SQLiteError) -> Bool {
-    for life in lives {
+    for life in lives.all {
       let open = try connection.row(
         """
         SELECT 1 FROM _flotilla_verdict
@@ -182,20 +182,6 @@ extension Store {
     return false
   }
 
-  /// The own edits of each life: the range of their numbers, and the origin.
-  var lives: [RunLog.Life] { runs.lives(now: own) }
-
-  /// Whether an edit was made by this replica: of an earlier life others may go on to use the
-  /// origin, where the file was copied.
-  func wasMadeHere(_ edit: Dot) -> Bool {
-    lives.contains { $0.origin == edit.origin && $0.first <= edit.seq && edit.seq <= $0.last }
-  }
-
-  /// The edit of this replica that has a number.
-  func ownEdit(_ seq: UInt64) -> Dot {
-    Dot(lives.last { $0.first <= seq && seq <= $0.last }?.origin ?? own, seq)
-  }
-
   private func judgedRange(of life: RunLog.Life) -> [SQLite.Value] {
     let last = min(judged.frontier[life.origin], life.last)
     return [.integer(Int64(clamping: life.first)), .integer(Int64(clamping: last))]
@@ -203,7 +189,7 @@ extension Store {
 
   /// Settles a slice of what the judged frontier covers, the earliest first.
   func settleVerdicts(limit: Int, at now: Instant) throws(SQLiteError) {
-    for life in lives { try settle(life, limit: limit, at: now) }
+    for life in lives.all { try settle(life, limit: limit, at: now) }
   }
 
   private func settle(_ life: RunLog.Life, limit: Int, at now: Instant) throws(SQLiteError) {

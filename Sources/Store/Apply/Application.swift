@@ -125,7 +125,7 @@ extension Store {
     _ incoming: Version, of old: Version, _ table: ReplicaTable, _ key: Key,
     _ application: Application
   ) throws -> Bool {
-    guard viewpoint.isBase(incoming, of: old), wasMadeHere(old.edit), table.isHere
+    guard viewpoint.isBase(incoming, of: old), lives.made(old.edit), table.isHere
     else { return false }
     // An edit that was judged without a word on it never met an anchor: it had lost where nobody
     // was one. Unless words may have been let go.
@@ -165,9 +165,9 @@ extension Store {
     _ edit: Version, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits, at now: Instant,
     _ application: inout Application
   ) throws {
-    let session = onlineSession
-    (onlineSession, repeating) = (edit.session, edit.asEdit)
-    defer { (onlineSession, repeating) = (session, nil) }
+    let session = anchor.onlineSession
+    (anchor.onlineSession, repeating) = (edit.session, edit.asEdit)
+    defer { (anchor.onlineSession, repeating) = (session, nil) }
     if let parked = try shelf.entry(table: table.id, key: key), parked.why.isParked,
       let standing = try versions.version(table: table.id, key: key)
     {
@@ -189,7 +189,7 @@ extension Store {
     _ application: inout Application
   ) throws -> Bool {
     let edit = item.version.asEdit
-    guard wasMadeHere(edit.dot), let table = tables.byID[item.table], table.isHere,
+    guard lives.made(edit.dot), let table = tables.byID[item.table], table.isHere,
       mayWrite(table), try ruling(on: edit.dot) == nil,
       let standing = try versions.version(table: item.table, key: item.key),
       !standing.isTentative, standing.edit != edit.dot, edit.hasSeen(standing)

@@ -178,7 +178,7 @@ extension Store {
       tables.endBaseline(of: table.id)
       let hasMore = try comparing() != nil
       // In the same commit: what is written from now on is written with the right to.
-      if !hasMore, !regained.isEmpty { try remember(regained: []) }
+      if !hasMore, !ownRights.regained.isEmpty { try ownRights.remember(regained: []) }
       return hasMore
     }
     return true

@@ -23,7 +23,8 @@ package struct FoldResult: Sendable {
 extension Store {
   /// Turns one slice of the journal into versions, in a transaction of its own.
   package func fold(at now: Instant) throws(StoreError) -> FoldResult {
-    try requireSameFile()
+    try file.recover()
+    try lives.requireSameFile()
     try inspectSchema()
     journal.look(at: now)
     // What cannot be stamped waits in the journal, where nobody sees it.
@@ -32,7 +33,7 @@ extension Store {
       let isEmpty = try Journal.isEmpty(on: connection)
       guard isEmpty, try comparing() == nil, references.signature == parking.signature
       else { return (isEmpty, false) }
-      guard try !hasOfficeWork(), !isSweeping, !isMakingWay else { return (true, false) }
+      guard try !hasOfficeWork(), !deletions.isSweeping, !isMakingWay else { return (true, false) }
       return (true, try !isRecalling)
     }
     if isEmpty { journal.settle(at: now) }
@@ -137,7 +138,7 @@ extension Store {
 
   /// Reads what was written since the journal was last read.
   private func readJournal(at now: Instant) throws(SQLiteError) {
-    try journal.read(schemaVersion: schemaVersion, pace: pace, at: now)
+    try journal.read(schemaVersion: tables.schemaVersion, pace: pace, at: now)
   }
 
   /// Looks at one row as it is now: present gives a new version, absent a deleted one, unchanged
@@ -293,7 +294,7 @@ extension Store {
     let earlier = waiting.first { $0.version.dot.origin == own }?.version
     var version = Version.edit(
       dot, over: old, isSeen: isSeen, pending: besides ?? repeating ?? earlier, again: repeating,
-      above: isBaseline ? nil : stability.floors[table: table.seed, key: key],
+      above: isBaseline ? nil : deletions.stability.floors[table: table.seed, key: key],
       keys: isBaseline || unaltered != nil ? .none : keys, stamp: stamp, hash: hash,
       isDeleted: isDeleted)
     if let unaltered { version.image = unaltered.image ?? unaltered.first }
@@ -307,7 +308,7 @@ extension Store {
       // Its edit of the row from before it took office is not judged any more.
       try supersedeVerdict(dot.seq, table, key)
     } else {
-      version.session = session(over: old)
+      version.session = anchor.session(over: old)
       try awaitVerdict(dot.seq, table, key)
     }
     if let old {

@@ -117,7 +117,7 @@ extension Rekeying {
 
   /// Whoever waits for the verdict: its author has written it again.
   private func supersede(_ row: Row) throws {
-    guard store.wasMadeHere(row.version.edit) else { return }
+    guard store.lives.made(row.version.edit) else { return }
     try store.settle(Int64(row.version.edit.seq), .superseded, nil, rule: nil, at: now)
   }
 

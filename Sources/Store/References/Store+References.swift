@@ -6,9 +6,11 @@ import SQLite
 extension Store {
   /// The foreign keys between tracked tables, as the schema and the rights are now.
   var references: References {
-    if let knownReferences, knownReferences.age == tables.age { return knownReferences.references }
+    if let known = knownReferences, known.age == tables.age, known.rights == ownRights.age {
+      return known.references
+    }
     let read = References(tables.tracked) { rights.right(to: $0) == .none }
-    knownReferences = (read, tables.age)
+    knownReferences = (read, tables.age, ownRights.age)
     return read
   }
 

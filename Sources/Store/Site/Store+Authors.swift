@@ -76,14 +76,4 @@ extension Store {
       }
     }
   }
-
-  /// Up to which own seq another node is known to hold what was written here.
-  package func delivered() throws(StoreError) -> UInt64 {
-    try reporting { () throws(SQLiteError) in UInt64(clamping: try meta.integer(.delivered) ?? 0) }
-  }
-
-  /// Programs read it as `synced`; after a power cut it may be a little behind.
-  package func setDelivered(_ seq: UInt64) throws(StoreError) {
-    try transaction(isDurable: false) { try meta.set(.delivered, .integer(Int64(seq))) }
-  }
 }

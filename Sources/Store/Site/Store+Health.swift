@@ -51,7 +51,7 @@ extension Store {
         try Capture.install(schema, id: table.id, on: connection)
         try compare(table.id)
       }
-      schemaVersion = try connection.schemaVersion()
+      tables.schemaVersion = try connection.schemaVersion()
     }
   }
 }

@@ -60,7 +60,7 @@ extension Store {
       try connection.transaction { () throws(SQLiteError) in
         try connection.run(
           "DELETE FROM _flotilla_peer WHERE node = ?", [.string(node.description)])
-        try clearProgress(of: node)
+        try progress.clear(node)
       }
     }
   }

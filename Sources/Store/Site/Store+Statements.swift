@@ -8,13 +8,6 @@ extension Store {
     try reporting { () throws(SQLiteError) in try meta.blob(.rootKey) ?? [] }
   }
 
-  /// From which the origin of this replica follows.
-  package func life() throws(StoreError) -> UInt64 {
-    try reporting { () throws(SQLiteError) in
-      UInt64(bitPattern: try meta.integer(.life) ?? 0)
-    }
-  }
-
   package func statements() throws(StoreError) -> [SignedStatement] {
     try reporting { () throws(SQLiteError) in
       try connection.rows("SELECT bytes FROM _flotilla_statement ORDER BY id").compactMap {

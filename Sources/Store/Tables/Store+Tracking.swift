@@ -39,7 +39,7 @@ extension Store {
     try recogniseTables()
     let changes = try recogniseColumns()
     // Rows are written next, and those of a table that was renamed name it as it was.
-    try renewDerived()
+    try derived.renew()
     var gone: [Export.RowID] = []
     for known in tables.tracked {
       guard let schema = known.schema else {
@@ -83,7 +83,7 @@ extension Store {
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
     try settleNumbers(in: tables.tracked)
-    schemaVersion = try connection.schemaVersion()
+    tables.schemaVersion = try connection.schemaVersion()
   }
 
   /// What became of the columns of a table since its schema was looked at last.
@@ -227,7 +227,7 @@ extension Store {
 
   /// What was written here and sent to nobody has gone with its table.
   private func giveUpUnsent(_ table: ReplicaTable) throws {
-    let unsent = try lost.giveUpUnsent(table, of: own, above: delivered())
+    let unsent = try lost.giveUpUnsent(table, of: own, above: lives.delivered())
     // An anchor will never see them.
     for edit in unsent {
       let made = Instant(uptime: 0, wall: edit.stamp.millisecondsSince1970)
@@ -318,16 +318,12 @@ extension Store {
   /// `read` is the version of the schema that `tables` has just read.
   func inspectSchema(read: Int64? = nil) throws(StoreError) {
     var current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
-    guard current != schemaVersion else { return }
+    guard current != tables.schemaVersion else { return }
     if current != read { current = try reloadTables() }
     // Most changes of the schema concern none of this; then nobody has to wait for the write lock.
     guard try needsWork() else {
-      do {
-        try renewDerived()
-      } catch {
-        throw StoreError.wrapping(error)
-      }
-      schemaVersion = current
+      try reporting { () throws(SQLiteError) in try derived.renew() }
+      tables.schemaVersion = current
       return
     }
     try transaction {
@@ -357,7 +353,7 @@ extension Store {
   /// Who waits for the write lock waits for a migration as well. By the columns of before it an
   /// edit of a new column looks as if nothing had changed.
   func followSchema() throws {
-    if try connection.schemaVersion() != schemaVersion { try renewSchema() }
+    if try connection.schemaVersion() != tables.schemaVersion { try renewSchema() }
   }
 
   /// Reads the tables anew in the open transaction, and makes triggers and views fit them.

@@ -121,7 +121,7 @@ import Testing
   @Test func `may be one of an earlier life`() throws {
     let site = try AnchorSite("client-wins")
     let (anchor, a) = (site.anchor, site.a)
-    try a.store.beginRun(1)
+    try a.store.lives.begin(run: 1)
     try a.write("INSERT INTO note VALUES ('n', 'first')", at: 10)
     try anchor.pull(from: a)
     try a.write("UPDATE note SET text = 'second' WHERE id = 'n'", at: 20)

@@ -19,7 +19,7 @@ import Testing
     try r[1].pull(from: r[0])
     try r[1].write("UPDATE word SET meaning = 'edited' WHERE w = 'beta'")
     try r[0].exchange(with: r[1])
-    for replica in r { try replica.store.setDelivered(replica.ownSeq) }
+    for replica in r { try replica.store.lives.setDelivered(replica.ownSeq) }
     return r
   }
 
@@ -245,7 +245,7 @@ import Testing
     let before = try r[1].value("SELECT max(stamp) >> 16 FROM _flotilla_version")
     try r[1].write("CREATE TABLE old AS SELECT * FROM word; DROP TABLE word")
     try r[1].foldAll()
-    try r[1].store.setDelivered(r[1].ownSeq)
+    try r[1].store.lives.setDelivered(r[1].ownSeq)
     try r[1].write(Self.schema + "INSERT INTO word SELECT * FROM old; DROP TABLE old")
     try r[1].foldAll()
     #expect(r[1].store.position.lost == 0)

@@ -60,7 +60,7 @@ import Testing
         """)
       return Set(
         versions.map { row in
-          Array(replica.store.named(Key(bytes: row[0].blob ?? []), of: "word").keys)
+          Array(replica.store.tables.named(Key(bytes: row[0].blob ?? []), of: "word").keys)
         })
     }
     #expect(try keys(r[1]) == [["w"]])

@@ -108,7 +108,7 @@ import Testing
       #expect(try rows(replica) == ["first x", "third y"])
       let cache = "SELECT id || ' ' || u FROM cache ORDER BY id"
       #expect(try replica.application.prepareRows(cache) == ["first x", "third y"])
-      #expect(replica.store.derivedTrouble == nil)
+      #expect(replica.store.derived.trouble == nil)
     }
   }
 }

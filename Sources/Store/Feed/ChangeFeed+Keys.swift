@@ -30,7 +30,7 @@ package struct ChangedKeyPage: Sendable {
   package var waiting = 0
 }
 
-extension Store {
+extension ChangeFeed {
   /// About so many bytes of keys are told at a time.
   private static let mostKeyBytes = 1 << 20
 
@@ -40,10 +40,10 @@ extension Store {
     after cursor: ChangeCursor?, limit: Int, at wall: Int64, tellsStamps: Bool,
     isWanted: (String) -> Bool
   ) throws(StoreError) -> ChangedKeyPage {
-    let end = try readableChanges(at: wall)
+    let end = try end(at: wall)
     guard let cursor else { return ChangedKeyPage(cursor: end) }
     do throws(SQLiteError) {
-      guard let entries = try changeLog.entries(after: cursor, limit: limit) else {
+      guard let entries = try log.entries(after: cursor, limit: limit) else {
         return ChangedKeyPage(cursor: end, isAnew: true)
       }
       return try keys(of: entries, after: cursor, tellsStamps: tellsStamps, isWanted)
@@ -77,8 +77,8 @@ extension Store {
       room -= entry.row.key.bytes.count + 16
       if room <= 0 { break }
     }
-    page.hasMore = !entries.isEmpty && page.cursor != changeLog.last
-    let last = changeLog.last?.number ?? page.cursor.number
+    page.hasMore = !entries.isEmpty && page.cursor != log.last
+    let last = log.last?.number ?? page.cursor.number
     page.waiting = Int(clamping: max(0, last &- page.cursor.number))
     return page
   }
@@ -87,7 +87,8 @@ extension Store {
     of id: Int64, in page: inout ChangedKeyPage, _ isWanted: (String) -> Bool
   ) -> Int? {
     // A table that is being changed: the log begins anew when that is noticed.
-    guard let table = tables.byID[id], table.isTracked, rights.right(to: table.name) != .none,
+    guard let table = tables.byID[id], table.isTracked,
+      ownRights.rights.right(to: table.name) != .none,
       isWanted(table.nameHere), let statements = table.statements
     else { return nil }
     page.tables.append(
@@ -96,7 +97,7 @@ extension Store {
   }
 }
 
-extension Store {
+extension ChangeFeed {
   /// When the rows of these keys were edited last, or deleted, by the time of the site; nil for
   /// those of which nobody knows.
   package func stamps(

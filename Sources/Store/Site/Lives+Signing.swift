@@ -2,27 +2,29 @@ import Replication
 import SQLite
 
 /// What is signed of origins: by this node of its own, and by others of theirs.
-extension Store {
+extension Lives {
   /// Signs from now on what is written here.
   package func sign(by signer: @escaping (any Signable) -> [UInt8]) { self.signer = signer }
 
   /// This node's word on what it has written; nil if it has not, or signs nothing.
-  func ownReach(through seq: UInt64) -> Reach? {
+  func reach(through seq: UInt64) -> Reach? {
     guard let signer, seq > 0 else { return nil }
-    let run = runs.entries.last?.run ?? 0
-    if let last = ownReach, last.origin == own, last.seq == seq, last.run == run { return last }
+    let run = log.entries.last?.run ?? 0
+    if let last = lastReach, last.origin == own, last.seq == seq, last.run == run { return last }
     // Read once in a life; a file that cannot be read now is signed for later.
-    guard let life = ownReach?.origin == own ? ownReach?.life : try? self.life() else { return nil }
+    guard let life = lastReach?.origin == own ? lastReach?.life : try? self.life() else {
+      return nil
+    }
     var reach = Reach(origin: own, node: node, life: life, seq: seq, run: run)
     reach.signature = signer(reach)
-    ownReach = reach
+    lastReach = reach
     return reach
   }
 
   /// What is known of origins, the own one among them.
-  var knownReaches: ReachBook {
+  var known: ReachBook {
     // Numbers of a transaction that was rolled back are not signed for.
-    reaches.book.with(own: own, isStale ? nil : ownReach(through: origins.frontier[own]))
+    reaches.book.with(own: own, isStale ? nil : reach(through: origins.frontier[own]))
   }
 
   /// Keeps what came with rows, in the open transaction; gives whether it takes something back.
@@ -35,7 +37,7 @@ extension Store {
       let isNew = reaches.book[reach.origin] == nil
       if isNew, origins.frontier[reach.origin] > reach.seq {
         try origins.lower(reach.origin, to: 0)
-        try clearAllProgress()
+        try ProgressTable(connection).clear()
         takesBack = true
       }
       try reaches.keep(reach)
@@ -57,7 +59,7 @@ extension Store {
 
   /// Notes, once in a life, that what is written under the present origin is signed for.
   func signLife() throws(SQLiteError) {
-    guard reaches.book[own] == nil, let reach = ownReach(through: origins.frontier[own]) else {
+    guard reaches.book[own] == nil, let reach = reach(through: origins.frontier[own]) else {
       return
     }
     try reaches.keep(reach)
@@ -71,7 +73,7 @@ extension Store {
     let seq = origins.frontier[old]
     guard let signer, seq > 0 else { return }
     if reaches.book[old] == nil, try isFromBefore() { return }
-    let run = runs.entries.last { $0.origin == old }?.run ?? 0
+    let run = log.entries.last { $0.origin == old }?.run ?? 0
     var reach = Reach(origin: old, node: node, life: life, seq: seq, run: run)
     reach.signature = signer(reach)
     try reaches.keep(reach)

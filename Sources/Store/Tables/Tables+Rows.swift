@@ -2,12 +2,22 @@ import Replication
 import SQLite
 
 /// Rows by the names of their key columns, as people and programs write them.
-extension Store {
+extension Tables {
+  /// Whether the site tracks a table of this name.
+  package func isTracked(_ name: String) -> Bool {
+    table(called: name)?.isTracked ?? false
+  }
+
+  /// What a table of the site is called in this file; nil if it is not here.
+  package func nameHere(of table: String) -> String? {
+    self.table(table).flatMap { $0.schema?.name }
+  }
+
   /// The canonical key of a row; nil if the table is not here or a key column is missing.
   package func key(
     of table: String, _ values: [String: Replication.Value]
   ) throws(StoreError) -> Key? {
-    guard let table = tables.table(called: table), let statements = table.statements else {
+    guard let table = self.table(called: table), let statements = table.statements else {
       return nil
     }
     var key: [Replication.Value] = []
@@ -23,12 +33,12 @@ extension Store {
   /// A canonical key by the names of its columns, as the table has them or as others have said; by
   /// their numbers if nobody has.
   package func named(_ key: Key, of table: String) -> [String: Replication.Value] {
-    named(key, of: tables.table(called: table))
+    named(key, of: self.table(called: table))
   }
 
   /// These names in the order of the key.
   package func keyNames(of key: Key, of table: String) -> [String] {
-    keyNames(key.values?.count ?? 0, of: tables.table(called: table))
+    keyNames(key.values?.count ?? 0, of: self.table(called: table))
   }
 
   private func named(_ key: Key, of table: ReplicaTable?) -> [String: Replication.Value] {
@@ -37,7 +47,7 @@ extension Store {
   }
 
   private func keyNames(_ count: Int, of table: ReplicaTable?) -> [String] {
-    let shapes = table.map { [$0] + tables.held(of: $0.name) } ?? []
+    let shapes = table.map { [$0] + held(of: $0.name) } ?? []
     return shapes.first { $0.keyShape?.count == count }?.keyNames(count)
       ?? RowStatements.placeholders(count)
   }

@@ -26,7 +26,37 @@ package struct ChangePage: Sendable {
   package var hasMore = false
 }
 
-extension Store {
+/// The changes of a replica, for those who follow them: the log, and the rows as they are now.
+package final class ChangeFeed: FilePart {
+  private unowned let file: ReplicaFile
+  private let connection: Connection
+  let log: ChangeLog
+  let tables: Tables
+  let ownRights: OwnRights
+  let versions: VersionTable
+  private let figures: VersionFigures
+  private let lives: Lives
+  private let nodeName: String
+  /// So many entries are kept, at least.
+  var kept: Int
+
+  init(
+    _ file: ReplicaFile, _ log: ChangeLog, _ tables: Tables, _ ownRights: OwnRights,
+    _ versions: VersionTable, _ figures: VersionFigures, _ lives: Lives, nodeName: String,
+    kept: Int
+  ) {
+    (self.file, connection, self.log) = (file, file.connection, log)
+    (self.tables, self.ownRights) = (tables, ownRights)
+    (self.versions, self.figures) = (versions, figures)
+    (self.lives, self.nodeName, self.kept) = (lives, nodeName, kept)
+  }
+
+  func save() throws(SQLiteError) {
+    try log.save(look: look, limit: max(kept, figures.live(besides: []) ?? 0))
+  }
+
+  func reload() throws(SQLiteError) { try log.reload() }
+
   /// Longer rows are named without their values, in bytes.
   package static let longestChange = 1 << 20
   /// About so much is read at a time, in bytes.
@@ -38,10 +68,10 @@ extension Store {
     after cursor: ChangeCursor?, limit: Int, at wall: Int64,
     isWanted: (String) -> Bool = { _ in true }
   ) throws(StoreError) -> ChangePage {
-    let end = try readableChanges(at: wall)
+    let end = try end(at: wall)
     guard let cursor else { return ChangePage(cursor: end) }
     do throws(SQLiteError) {
-      guard let entries = try changeLog.entries(after: cursor, limit: limit) else {
+      guard let entries = try log.entries(after: cursor, limit: limit) else {
         return ChangePage(cursor: end, isAnew: true)
       }
       return try page(entries, after: cursor, isWanted)
@@ -51,42 +81,37 @@ extension Store {
   }
 
   /// Sees to it that changes are noted, and that it is known that somebody reads them.
-  func readableChanges(at wall: Int64) throws(StoreError) -> ChangeCursor {
-    try recover()
-    let isKnown = changeLog.readAt.map { abs(wall - $0) < ChangeLog.readPrecision } ?? false
+  func end(at wall: Int64) throws(StoreError) -> ChangeCursor {
+    try file.recover()
+    let isKnown = log.readAt.map { abs(wall - $0) < ChangeLog.readPrecision } ?? false
     if !isKnown {
-      try transaction {
-        if changeLog.isOn {
-          try changeLog.noteRead(at: wall)
+      try file.transaction {
+        if log.isOn {
+          try log.noteRead(at: wall)
         } else {
-          try changeLog.begin(look: look, at: wall)
+          try log.begin(look: look, at: wall)
         }
       }
     }
-    guard let last = changeLog.last else { throw StoreError(.sqlite, "no change log was begun") }
+    guard let last = log.last else { throw StoreError(.sqlite, "no change log was begun") }
     return last
   }
 
-  /// Whether the site tracks a table of this name.
-  package func isTracked(_ name: String) -> Bool {
-    tables.table(called: name)?.isTracked ?? false
-  }
-
-  /// What a table of the site is called in this file; nil if it is not here.
-  package func nameHere(of table: String) -> String? {
-    tables.table(table).flatMap { $0.schema?.name }
+  /// Who has read so far must read the tables; in the open transaction.
+  func beginAnew(at wall: Int64) throws(SQLiteError) {
+    if log.isOn { try log.begin(look: look, at: wall) }
   }
 
   /// Ends a log that nobody has read for long.
-  package func tendChanges(at wall: Int64) throws(StoreError) {
-    guard let readAt = changeLog.readAt, abs(wall - readAt) > ChangeLog.keepLimit else { return }
-    try transaction { try changeLog.end() }
+  package func tend(at wall: Int64) throws(StoreError) {
+    guard let readAt = log.readAt, abs(wall - readAt) > ChangeLog.keepLimit else { return }
+    try file.transaction { try log.end() }
   }
 
   /// A hash over the names, in this file, of the tracked tables that this node may read, and of
   /// their columns.
-  var look: UInt64 {
-    tables.tracked.reduce(0) { rights.right(to: $1.name) == .none ? $0 : $0 &+ $1.look }
+  private var look: UInt64 {
+    tables.tracked.reduce(0) { ownRights.rights.right(to: $1.name) == .none ? $0 : $0 &+ $1.look }
   }
 
   private func page(
@@ -99,7 +124,7 @@ extension Store {
     var room = Self.changesAtOnce
     for (index, entry) in entries.enumerated() {
       if last[entry.row] == index, let table = tables.byID[entry.row.table], table.isTracked,
-        rights.right(to: table.name) != .none, isWanted(table.nameHere),
+        ownRights.rights.right(to: table.name) != .none, isWanted(table.nameHere),
         let change = try change(entry, of: table, &room)
       {
         page.changes.append(change)
@@ -108,7 +133,7 @@ extension Store {
       if room <= 0 { break }
     }
     // Where nothing could be read there is no more, whatever the log says of its end.
-    page.hasMore = !entries.isEmpty && page.cursor != changeLog.last
+    page.hasMore = !entries.isEmpty && page.cursor != log.last
     return page
   }
 
@@ -121,7 +146,7 @@ extension Store {
       let values = key.values?.map(\.sqlite), values.count == schema.key.count
     else { return nil }
     var change = ChangedRow(
-      cursor: entry.cursor, table: table.nameHere, key: named(key, of: table.name))
+      cursor: entry.cursor, table: table.nameHere, key: tables.named(key, of: table.name))
     let names = schema.columns.map(\.name)
     let text = statements.select(names.map(quoted).joined(separator: ", "))
     try connection.with(text, values) {
@@ -143,7 +168,7 @@ extension Store {
   }
 
   private func authorName(_ origin: Origin) throws(SQLiteError) -> String? {
-    if origin == own { return nodeName }
+    if origin == lives.own { return nodeName }
     return try connection.with(
       "SELECT name FROM _flotilla_author WHERE origin = ?",
       [.integer(Int64(bitPattern: origin.rawValue))]
