@@ -33,6 +33,8 @@ package final class Store {
   let kinship: Kinship
   /// Who judges, and how far this replica has come with that.
   let anchor: AnchorOffice
+  /// What became of own edits.
+  package let verdicts: Verdicts
   /// From where each version is looked at.
   let present: PresentViewpoint
   /// Under which origins this replica writes and has written, and what is signed of that.
@@ -61,7 +63,10 @@ package final class Store {
   /// Who may change merge rules; everybody, as long as nobody has said.
   package var ruleSetters: RuleSetters?
   /// The rules by which an edit can be judged here.
-  package var rules = MergeRules.all
+  package var rules: [any MergeRule.Type] {
+    get { anchor.rules }
+    set { anchor.rules = newValue }
+  }
   /// How often a repair has changed rows, since the file was opened.
   var repairs: UInt64 = 0
   let ownRights: OwnRights
@@ -121,8 +126,10 @@ package final class Store {
     present = PresentViewpoint(own: own)
     ownRights = try reporting { () throws(SQLiteError) in try OwnRights(meta) }
     anchor = AnchorOffice(
-      meta, present, OverruledTable(origins: origins, limit: pace.rulings))
+      connection, meta, present, OverruledTable(origins: origins, limit: pace.rulings))
     lives = Lives(file, meta, origins, reaches, of: node, present)
+    verdicts = Verdicts(
+      connection, meta, lives, rulings, conflicts, tables, versions, anchor, present, ownRights)
     deletions = DeletedVersions(file, meta, versions, tables, lives, present)
     feed = ChangeFeed(
       file, changeLog, tables, ownRights, versions, figures, lives, nodeName: nodeName,

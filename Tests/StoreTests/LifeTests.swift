@@ -112,7 +112,7 @@ import Testing
     #expect(try b.verdicts() == ["pending", "pending"])
     try site.meet()
     #expect(try b.verdicts().allSatisfy { $0.hasPrefix("accepted") })
-    #expect(try b.store.unjudgedCount() == 0)
+    #expect(try b.store.verdicts.unjudgedCount() == 0)
     #expect(try site.isEqual)
   }
 
@@ -146,7 +146,7 @@ import Testing
     try site.meet()
     #expect(try site.isEqual)
     #expect(try a.text() == "certified")
-    #expect(try a.store.unjudgedCount() == 1)
+    #expect(try a.store.verdicts.unjudgedCount() == 1)
     // Opened again it is still none, and the same appointment changes nothing.
     try site.anchor.reopen()
     try site.hear(site.anchor)
@@ -154,7 +154,7 @@ import Testing
     try site.appoint(site.anchor)
     try site.meet()
     #expect(site.anchor.store.currentOffice.part == .judging)
-    #expect(try a.store.unjudgedCount() == 0)
+    #expect(try a.store.verdicts.unjudgedCount() == 0)
     #expect(try site.isEqual)
   }
 

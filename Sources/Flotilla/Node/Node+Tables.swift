@@ -103,7 +103,7 @@ extension Node {
       try await store.run { (store) throws(StoreError) in
         let report = try TableChoice(store: store, clock: self.clock)
           .rule(table: table, rule: rule, hasAnchor: hasAnchor)
-        return (report, try store.editsWithoutVerdict())
+        return (report, try store.verdicts.openCount())
       }
     }
     report.remark = undecidedRemark(withoutVerdict: waiting)

@@ -135,7 +135,7 @@ final class VerdictSite {
 
   /// Throws unless all of a node's edits have their verdicts, and it holds what the anchor does.
   func requireJudged(_ number: Int) throws {
-    guard try stores[number].unjudgedCount() == 0 else {
+    guard try stores[number].verdicts.unjudgedCount() == 0 else {
       throw BenchError("something was not judged")
     }
     guard stores[number].position.digest == stores[0].position.digest else {

@@ -3,6 +3,7 @@ import SQLite
 
 /// The office of the anchor, as this file has it: who judges, and how far the work has come.
 final class AnchorOffice: FilePart {
+  private let connection: Connection
   private let meta: Meta
   private let viewpoint: PresentViewpoint
   /// Who judges, and what is yet to be done about it.
@@ -17,8 +18,15 @@ final class AnchorOffice: FilePart {
   /// The sessions of this anchor, and whose edits come in them.
   var liveSessions: [UInt64: Origin] = [:]
 
-  init(_ meta: Meta, _ viewpoint: PresentViewpoint, _ overruled: OverruledTable) {
-    (self.meta, self.viewpoint, self.overruled) = (meta, viewpoint, overruled)
+  /// The rules by which an edit can be judged here.
+  var rules = MergeRules.all
+
+  init(
+    _ connection: Connection, _ meta: Meta, _ viewpoint: PresentViewpoint,
+    _ overruled: OverruledTable
+  ) {
+    (self.connection, self.meta) = (connection, meta)
+    (self.viewpoint, self.overruled) = (viewpoint, overruled)
   }
 
   func reload() throws(SQLiteError) {
@@ -47,6 +55,15 @@ final class AnchorOffice: FilePart {
   func nextEpoch(over versions: [Version?]) -> UInt64 {
     record.epoch = Epoch.next(after: record.epoch, over: versions)
     return record.epoch
+  }
+
+  /// The rule that decides about a table at present.
+  func actingRule(of table: ReplicaTable) throws(SQLiteError) -> any MergeRule.Type {
+    guard record.office.isHeld, !table.isSettings else { return MergeRules.standard }
+    let name = try connection.scalar(
+      "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(table.name)]
+    ).string
+    return rules.first { $0.name == name } ?? MergeRules.standard
   }
 
   /// The session of an edit: none if an earlier one that it is made on was out of touch.

@@ -119,7 +119,7 @@ extension Store {
     let held = try versions.version(table: item.table, key: item.key)
     guard viewpoint.isUndecided(item.version, over: held), let table = tables.byID[item.table]
     else { return nil }
-    let rule = try actingRule(of: table)
+    let rule = try anchor.actingRule(of: table)
     let isParked = try held.map { try isParkedUnjudged($0, table, item.key) } ?? false
     let standing = isParked ? nil : held
     let entry = try pending.entry(item)
@@ -333,13 +333,13 @@ extension Store {
   /// What is judged waits no more, and the edits of this node get their verdicts: a slice of it.
   func followJudged(limit: Int, at now: Instant) throws {
     for item in try decided(limit: limit) { try release(item, at: now) }
-    try settleVerdicts(limit: limit, at: now)
+    try verdicts.settle(limit: limit, at: now)
   }
 
   /// Whether that leaves something to do in a transaction of its own.
   func hasUnfollowed() throws(SQLiteError) -> Bool {
     guard try decided(limit: 1).isEmpty else { return true }
-    return try hasOpenVerdicts()
+    return try verdicts.hasOpen()
   }
 
   private func decided(limit: Int) throws(SQLiteError) -> [PendingTable.Item] {

@@ -11,6 +11,11 @@ extension Store {
   /// What was judged, as this replica knows it.
   package var currentJudged: Judged { judged }
 
+  /// Whether the anchor of the present term has judged an edit, and so has got it.
+  package func isJudged(_ edit: Dot) -> Bool {
+    office.isHeld && judged.covers(edit, in: office.term)
+  }
+
   /// Follows an appointment; an earlier one than is known changes nothing.
   package func govern(
     _ governance: Governance, at now: Instant
@@ -29,9 +34,9 @@ extension Store {
       officeRecord.epoch = previous.epoch
       officeRecord.office = Office(following: governance)
       if try deletions.isRenewing || isUnsure() { officeRecord.office.postpone() }
-      if !previous.office.isHeld { try missVerdicts(through: edits.last) }
+      if !previous.office.isHeld { try verdicts.miss(through: edits.last) }
       if let vacancy = governance.vacancy, vacancy > previous.office.term {
-        try doubtVerdicts()
+        try verdicts.doubt()
       }
       officeRecord.certifiesAll = governance.certifiesAll
       officeRecord.awaited = governance.isForced ? [] : governance.awaited
@@ -146,7 +151,7 @@ extension Store {
     switch office.part {
     case .none, .waiting: isLeavingOffice ? true : try hasUnfollowed()
     case .taking: true
-    case .judging: try pending.hasDue() ? true : hasOpenVerdicts()
+    case .judging: try pending.hasDue() ? true : verdicts.hasOpen()
     }
   }
 

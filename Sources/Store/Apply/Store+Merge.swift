@@ -279,7 +279,7 @@ extension Store {
     // The settings first: they tell which tables there are, and thereby what is one key in them.
     let settings = rows.filter { isSettings($0) }
     if !settings.isEmpty {
-      try whileRulesMayChange { try apply(settings, at: now, &application) }
+      try verdicts.whileRulesMayChange { try apply(settings, at: now, &application) }
       if application.placed > 0 { try applySettings(isLocal: false) }
     }
     try apply(

@@ -152,6 +152,11 @@ extension Store {
     }
   }
 
+  /// Lets go of the oldest settled verdicts.
+  package func trimVerdicts(at now: Instant) throws(StoreError) {
+    try verdicts.trim(at: now, atOnce: pace.comparedRows)
+  }
+
   /// How many were let go so far.
   package func conflictsGone() throws(StoreError) -> Int {
     try reporting { () throws(SQLiteError) in

@@ -306,10 +306,10 @@ extension Store {
         dot, term: office.term, epoch: nextEpoch(over: old),
         at: Stamp(millisecondsSince1970: madeAt.at))
       // Its edit of the row from before it took office is not judged any more.
-      try supersedeVerdict(dot.seq, table, key)
+      try verdicts.supersede(dot.seq, table, key)
     } else {
       version.session = anchor.session(over: old)
-      try awaitVerdict(dot.seq, table, key)
+      try verdicts.await(dot.seq, table, key, repeating: repeating)
     }
     if let old {
       try logOverwritten(waiting, under: old, by: version, table, key, at: madeAt.at)

@@ -64,7 +64,7 @@ extension Store {
       var takenBack: [ReplicaTable] = []
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
         if try takeBackUnsent(table, above: delivered, at: now.moment) { takenBack.append(table) }
-        try refuseVerdicts(of: table, above: delivered, isLast: !rights.writes, at: now)
+        try verdicts.refuse(of: table, above: delivered, isLast: !rights.writes, at: now)
       }
       if before.isWhole, !rights.isWhole { try endUnsentTracking() }
       // Rows that wait come anew as well, if anybody has them.

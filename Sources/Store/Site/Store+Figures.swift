@@ -32,14 +32,14 @@ extension Store {
   }
 
   package func figures() throws(StoreError) -> Figures {
-    let withoutVerdict = try editsWithoutVerdict()
+    let withoutVerdict = try verdicts.openCount()
     return try reporting { () throws(SQLiteError) in
       let unfolded = try Journal.count(on: connection)
       var tables: [TableFigures] = []
       for (name, rule) in try rulesByTable() {
         tables.append(try figures(of: name, rule, isFolded: unfolded == 0))
       }
-      let unawaited = try unjudgedUnawaited() + unjudgedCertificates()
+      let unawaited = try verdicts.unjudgedUnawaited() + verdicts.unjudgedCertificates(pending)
       return Figures(
         tables: tables,
         conflicts: try number(Self.openConflicts),

@@ -93,10 +93,10 @@ extension Store {
       "DELETE FROM _flotilla_ruling WHERE origin = ? AND seq > ?",
       [.integer(number), .integer(Int64(common))])
     try origins.lower(old, to: common)
-    try settleUnsent(beyond: origins.frontier, at: now)
+    try verdicts.settleUnsent(beyond: origins.frontier, at: now)
     try progress.clear()
     // Their verdicts are under other numbers now.
-    try missVerdicts(through: origins.frontier[own])
+    try verdicts.miss(through: origins.frontier[own])
     return items.count
   }
 
@@ -106,7 +106,7 @@ extension Store {
     let dot = Dot(own, edits.next())
     let version = item.version.reissued(as: dot, common: common)
     edits.addLong()
-    try handOnVerdict(
+    try verdicts.handOn(
       of: item.version, as: dot, known: Frontier([item.version.dot.origin: common]))
     if try versions.version(table: item.table, key: item.key) == item.version {
       return try keep(version, table, item.key, old: item.version)

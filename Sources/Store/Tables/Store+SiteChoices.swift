@@ -17,7 +17,7 @@ extension Store {
       try self.requireRoom(for: names)
       if let takesNew { try self.set(takesNew: takesNew, &edits, at: now) }
       for name in names { try self.consent(to: name) }
-      try self.whileRulesMayChange {
+      try self.verdicts.whileRulesMayChange {
         for name in names {
           let key = try self.settingsKey(name)
           let standing = try self.connection.scalar(

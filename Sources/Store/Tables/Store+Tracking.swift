@@ -231,7 +231,7 @@ extension Store {
     // An anchor will never see them.
     for edit in unsent {
       let made = Instant(uptime: 0, wall: edit.stamp.millisecondsSince1970)
-      try settle(Int64(edit.dot.seq), .unknown, nil, rule: nil, at: made)
+      try verdicts.settle(Int64(edit.dot.seq), .unknown, nil, rule: nil, at: made)
     }
   }
 

@@ -13,6 +13,9 @@ extension Tables {
     self.table(table).flatMap { $0.schema?.name }
   }
 
+  /// The name in this file of a table of the site.
+  func nameHere(_ name: String) -> String { table(name)?.nameHere ?? name }
+
   /// The canonical key of a row; nil if the table is not here or a key column is missing.
   package func key(
     of table: String, _ values: [String: Replication.Value]

@@ -61,7 +61,7 @@ extension Store {
     deletions.sweep(from: next)
     guard next == nil else { return }
     try sweepPending(&edits, at: now)
-    try settleUnsent(beyond: origins.frontier.without(own), at: now)
+    try verdicts.settleUnsent(beyond: origins.frontier.without(own), at: now)
     try standDownAgain(&edits, at: now)
     try deletions.endRenewal()
   }
@@ -80,21 +80,21 @@ extension Store {
     case .isAdopted(let changed):
       edits.addLong()
       let adopted = changed.adopted(as: Dot(own, edits.next()))
-      try handOnVerdict(of: version, as: adopted.dot, known: known)
+      try verdicts.handOn(of: version, as: adopted.dot, known: known)
       try giveWay(to: adopted, table, item.key, at: now)
       try keep(adopted, table, item.key, old: version)
     case .isGone(let isLost):
       if isLost {
         try logDeleted(version, content(of: version, table, item.key), table, item.key, at: now)
       }
-      try agree(on: version, table, at: now)
+      try verdicts.agree(on: version, table, at: now)
       for waiting in try pending.all(table: item.table, key: item.key) {
         let edit = waiting.version
         let isHere = isOwn(edit.edit.origin) || !known.covers(edit.dot)
         if isHere, !edit.isDeleted, let entry = try pending.entry(waiting) {
           try logDeleted(edit, entry, table, item.key, at: now)
         }
-        try agree(on: edit, table, at: now)
+        try verdicts.agree(on: edit, table, at: now)
         try pending.remove(waiting)
       }
       try forget(item, table, &application)
@@ -109,7 +109,7 @@ extension Store {
     guard let waiting = try pending.version(table: table.id, key: key, origin: own) else { return }
     let item = PendingTable.Item(table: table.id, key: key, version: waiting)
     try logBeside(waiting, pending.entry(item), table, key, at: now)
-    try supersedeVerdict(version.dot.seq, table, key)
+    try verdicts.supersede(version.dot.seq, table, key)
     try pending.remove(item)
   }
 
@@ -132,14 +132,14 @@ extension Store {
       try pending.remove(item)
       if known.covers(version.edit), !viewpoint.isKeptHere(version.edit) { continue }
       if let later = try ownEdit(table, key) {
-        if isOwn(version.edit.origin) { try supersedeVerdict(later, table, key) }
+        if isOwn(version.edit.origin) { try verdicts.supersede(later, table, key) }
         try logBeside(version, entry, table, key, at: now)
         continue
       }
       guard version.isDeleted || entry != nil else { continue }
       edits.addLong()
       let dot = Dot(own, edits.next())
-      try handOnVerdict(of: version, as: dot, known: known)
+      try verdicts.handOn(of: version, as: dot, known: known)
       let row = table.shaped(version.adopted(as: dot), entry, key)
       try apply(row, table, key, at: now, &application)
     }
@@ -182,8 +182,8 @@ extension Store {
   private func logDeleted(
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key, at now: Instant
   ) throws {
-    let rule = try actingRule(of: table).name
-    try reject(version.edit, table, key, .alreadyDeleted, rule: rule, at: now)
+    let rule = try anchor.actingRule(of: table).name
+    try verdicts.reject(version.edit, table, key, .alreadyDeleted, rule: rule, at: now)
     try conflicts.put(
       table.name, key, at: now.moment, .alreadyDeleted, rule: rule,
       loser: entry.map { ConflictSide(version, $0) }, winner: nil)

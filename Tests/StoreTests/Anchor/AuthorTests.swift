@@ -25,7 +25,7 @@ import Testing
     #expect(try site.replicas.map { try $0.text() } == ["three", "three", "three"])
     #expect(try site.isEqual)
     #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty })
-    #expect(try site.a.store.unjudgedCount() == 0)
+    #expect(try site.a.store.verdicts.unjudgedCount() == 0)
     #expect(try site.a.verdicts().last == "accepted \(rule)")
   }
 
@@ -39,7 +39,7 @@ import Testing
     let repeated = try #require(try site.a.version())
     #expect(repeated.dot == Dot(site.a.origin, asked + 1) && repeated.epoch > 0)
     try site.meet()
-    let verdicts = try site.a.store.verdicts(after: asked - 1, through: asked)
+    let verdicts = try site.a.store.verdicts.list(after: asked - 1, through: asked)
     #expect(verdicts.map(\.outcome) == [.accepted])
   }
 

@@ -32,7 +32,7 @@ import Testing
     #expect(try site.isEqual)
     for replica in site.replicas {
       #expect(try replica.store.parkedRows().isEmpty && replica.pendingTexts.isEmpty)
-      #expect(try replica.store.unjudgedCount() == 0)
+      #expect(try replica.store.verdicts.unjudgedCount() == 0)
     }
   }
 

@@ -97,7 +97,7 @@ import Testing
     try site.meet()
     try expectLogged(
       site, at: how.byAuthor ? [site.a] : [site.anchor, site.a], "\(rule), \(how)")
-    #expect(try site.replicas.allSatisfy { try $0.store.unjudgedCount() == 0 })
+    #expect(try site.replicas.allSatisfy { try $0.store.verdicts.unjudgedCount() == 0 })
     let verdict = how.byAuthor ? "superseded" : "rejected"
     #expect(try site.a.verdicts(of: "p")[0].hasPrefix(verdict))
   }

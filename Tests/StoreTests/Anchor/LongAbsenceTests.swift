@@ -39,7 +39,7 @@ import Testing
         at: 2_000)
     }
     try site.meet(nodes)
-    for node in nodes { #expect(try node.store.unjudgedCount() == share + both) }
+    for node in nodes { #expect(try node.store.verdicts.unjudgedCount() == share + both) }
     #expect(try Set(nodes.map { try $0.content("note") }).count == 1)
 
     try site.anchor.pull(from: nodes[0])

@@ -93,10 +93,10 @@ import Testing
       try site.appoint(nil, heardBy: [a])
       try a.write("UPDATE note SET text = 'third' WHERE id = 'r'", at: 40)
     }
-    let told = try a.store.verdicts(after: 0, through: .max, repetitions: false)
+    let told = try a.store.verdicts.list(after: 0, through: .max, repetitions: false)
     #expect(told.map(\.seq) == [1, 2, 4])
     #expect(told[1].outcome == (isJudged ? .accepted : .superseded))
-    #expect(try a.store.verdicts(after: 2, through: 3).map(\.outcome) == [told[1].outcome])
+    #expect(try a.store.verdicts.list(after: 2, through: 3).map(\.outcome) == [told[1].outcome])
   }
 
   @Test func `is one conflict where it loses, under whichever number`() throws {

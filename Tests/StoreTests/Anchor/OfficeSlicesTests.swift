@@ -72,7 +72,7 @@ import Testing
     try site.a.reopen()
     try site.a.foldAll()
     #expect(try site.a.pendingTexts.isEmpty && site.a.conflicts().count == 5)
-    #expect(try site.a.store.editsWithoutVerdict() == 0)
+    #expect(try site.a.store.verdicts.openCount() == 0)
     for replica in site.replicas { try site.hear(replica) }
     try site.meet()
     #expect(try site.isEqual && texts(site.b) == Self.rows.map { "of the anchor\($0)" })

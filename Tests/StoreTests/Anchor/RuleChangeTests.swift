@@ -38,7 +38,7 @@ import Testing
     try site.meet()
     #expect(try rules() == ["server-wins", "server-wins", "server-wins"])
     #expect(try site.isEqual)
-    let verdicts = try site.a.store.verdicts(after: 0, through: .max)
+    let verdicts = try site.a.store.verdicts.list(after: 0, through: .max)
     #expect(verdicts.map(\.outcome) == [.rejected] && verdicts[0].reason == "not-allowed")
     for replica in [site.anchor, site.a] {
       #expect(try replica.store.conflictList(all: true).map(\.reason) == ["not-allowed"])
@@ -84,7 +84,7 @@ import Testing
     try site.a.store.untrack(["note"], at: site.a.now)
     try site.meet()
     #expect(try rules() == ["server-wins", "server-wins", "server-wins"])
-    let verdicts = try site.a.store.verdicts(after: 0, through: .max)
+    let verdicts = try site.a.store.verdicts.list(after: 0, through: .max)
     #expect(verdicts.contains { $0.outcome == .rejected && $0.reason == "not-allowed" })
     try site.a.store.track(["note"], rule: nil, at: site.a.now)
     try site.meet()
@@ -114,8 +114,8 @@ import Testing
     try site.a.store.track(["note"], rule: "server-wins", at: site.a.now)
     try site.appoint(nil, heardBy: [site.a])
     try site.a.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 20)
-    #expect(try site.a.store.verdicts(after: 0, through: .max).map(\.outcome).contains(.superseded))
-    for verdict in try site.a.store.verdicts(after: 0, through: .max) {
+    #expect(try site.a.store.verdicts.list(after: 0, through: .max).map(\.outcome).contains(.superseded))
+    for verdict in try site.a.store.verdicts.list(after: 0, through: .max) {
       #expect(verdict.rule == nil)
     }
   }

@@ -320,7 +320,7 @@ import Testing
     try b.foldAll()
     try site.site.meet()
     #expect(try site.site.isEqual && b.text() == "newer")
-    #expect(try b.store.editsWithoutVerdict() == 0)
+    #expect(try b.store.verdicts.openCount() == 0)
     #expect(
       try b.verdicts(of: "r") == ["superseded", "rejected older newest-wins"])
   }

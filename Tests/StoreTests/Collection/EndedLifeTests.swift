@@ -36,7 +36,7 @@ import Testing
     try b.pull(from: a)
     try b.foldAll()
     try site.site.meet()
-    #expect(try site.site.isEqual && b.store.editsWithoutVerdict() == 0)
+    #expect(try site.site.isEqual && b.store.verdicts.openCount() == 0)
     #expect(try site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
   }
 

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// A rule that changes while edits are on their way.
-extension Store {
+extension Verdicts {
   /// Who hears that the rule of a table is another one cannot always tell by which of the two an
   /// edit was judged whose verdict is not here yet. If the anchor rejects it its word says so.
   func whileRulesMayChange(_ body: () throws -> Void) throws {
@@ -35,6 +35,6 @@ extension Store {
   private func rulesByTable() throws(SQLiteError) -> [String: String] {
     let rows = try connection.rows("SELECT name, rule FROM _flotilla_table")
     return Dictionary(
-      rows.map { ($0[0].string ?? "", Self.ruleName($0[1].string)) }, uniquingKeysWith: { $1 })
+      rows.map { ($0[0].string ?? "", Store.ruleName($0[1].string)) }, uniquingKeysWith: { $1 })
   }
 }

@@ -2,14 +2,14 @@ import Replication
 import SQLite
 
 /// What became of own edits, and how long that can be told.
-extension Store {
+extension Verdicts {
   /// So many settled verdicts are kept, at least, and those of a day.
   private static let kept: Int64 = 100_000
   private static let keptFor: Int64 = 86_400_000
 
   /// What became of the own edits (after, through]. Without repetitions one that was made again is
   /// among them under its first number alone, once it is judged.
-  package func verdicts(
+  package func list(
     after: UInt64, through last: UInt64, limit: Int = .max, repetitions: Bool = true
   ) throws(StoreError) -> [EditVerdict] {
     try reporting { () throws(SQLiteError) in
@@ -22,7 +22,7 @@ extension Store {
         let outcome = row[3].string.flatMap(EditVerdict.Outcome.init)
         let (name, key) = (row[1].string ?? "", Key(bytes: row[2].blob ?? []))
         var verdict = EditVerdict(
-          seq: UInt64(clamping: row[0].integer ?? 0), table: nameHere(name), key: key,
+          seq: UInt64(clamping: row[0].integer ?? 0), table: tables.nameHere(name), key: key,
           outcome: outcome ?? .pending,
           // Of one that is open it is what will be said unless something better is known.
           reason: outcome == nil ? nil : row[4].string,
@@ -49,7 +49,7 @@ extension Store {
   }
 
   /// The last own edit of a row, up to a number, that waits for its verdict.
-  package func waitingEdit(
+  package func waiting(
     of table: String, _ key: Key, through last: UInt64
   ) throws(StoreError) -> UInt64? {
     guard let name = tables.table(called: table)?.name else { return nil }
@@ -64,7 +64,7 @@ extension Store {
   }
 
   /// Whether an own edit in (after, through] waits for its verdict.
-  package func isAwaitingVerdict(
+  package func isAwaited(
     after: UInt64, through last: UInt64
   ) throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
@@ -95,39 +95,40 @@ extension Store {
   }
 
   /// Up to which own edit verdicts may be missing: they were let go, or never awaited.
-  package func verdictsMissing() throws(StoreError) -> UInt64 {
+  package func missing() throws(StoreError) -> UInt64 {
     try reporting { () throws(SQLiteError) in
       UInt64(clamping: try meta.integer(.verdictsMissing) ?? 0)
     }
   }
 
   /// From now on, that there is no verdict on an edit up to this one says nothing.
-  func missVerdicts(through seq: UInt64) throws(SQLiteError) {
+  func miss(through seq: UInt64) throws(SQLiteError) {
     guard Int64(seq) > (try meta.integer(.verdictsMissing) ?? 0) else { return }
     try meta.set(.verdictsMissing, .integer(Int64(seq)))
   }
 
-  /// Lets go of settled verdicts that are neither of the last day nor among the latest.
-  package func trimVerdicts(at now: Instant) throws(StoreError) {
-    while try trimVerdictSlice(at: now) {}
+  /// Lets go of settled verdicts that are neither of the last day nor among the latest, so many in
+  /// one transaction.
+  func trim(at now: Instant, atOnce limit: Int) throws(StoreError) {
+    while try trimSlice(at: now, limit) {}
   }
 
   /// One slice of that, the earliest first; true if there may be more.
-  private func trimVerdictSlice(at now: Instant) throws(StoreError) -> Bool {
+  private func trimSlice(at now: Instant, _ limit: Int) throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
-        let last = Int64(clamping: origins.frontier[own]) - Self.kept
+        let last = Int64(clamping: lives.origins.frontier[lives.own]) - Self.kept
         let condition = "verdict IS NOT NULL AND seq <= ? AND coalesce(at, 0) < ?"
         let bounds: [SQLite.Value] = [.integer(last), .integer(now.ageing - Self.keptFor)]
         let going = try connection.rows(
           "SELECT seq FROM _flotilla_verdict WHERE \(condition) ORDER BY seq LIMIT ?",
-          bounds + [.integer(Int64(pace.comparedRows))])
+          bounds + [.integer(Int64(limit))])
         guard let gone = going.last?[0].integer else { return false }
         try connection.run(
           "DELETE FROM _flotilla_verdict WHERE \(condition) AND seq <= ?",
           bounds + [.integer(gone)])
-        try missVerdicts(through: UInt64(gone))
-        return going.count == pace.comparedRows
+        try miss(through: UInt64(gone))
+        return going.count == limit
       }
     }
   }

@@ -3,10 +3,10 @@ import SQLite
 
 /// What becomes of verdicts that are awaited when a life ends: of its edits an anchor will see
 /// those alone that somebody else holds, and those that are handed on under a new dot.
-extension Store {
+extension Verdicts {
   /// An own edit has another dot from now on, and its verdict with it. Whoever waits for that as
   /// the verdict of an edit that was made again as this one goes on to.
-  func renumberVerdict(of seq: UInt64, as next: UInt64) throws(SQLiteError) {
+  func renumber(of seq: UInt64, as next: UInt64) throws(SQLiteError) {
     let values: [SQLite.Value] = [.integer(Int64(next)), .integer(Int64(seq))]
     try connection.run("UPDATE _flotilla_verdict SET seq = ? WHERE seq = ?", values)
     try connection.run(
@@ -15,19 +15,19 @@ extension Store {
 
   /// A version is handed on under a new dot. If it carries an edit of this node that nobody else
   /// holds, that is judged as the new one; else under its own number.
-  func handOnVerdict(
+  func handOn(
     of version: Version, as dot: Dot, known: Frontier
   ) throws(SQLiteError) {
     guard lives.made(version.edit), !known.covers(version.edit) else { return }
-    try renumberVerdict(of: version.edit.seq, as: dot.seq)
+    try renumber(of: version.edit.seq, as: dot.seq)
   }
 
   /// A delete of this node that nobody else holds, of a row that others have deleted and forgotten:
   /// what it asked for is so.
   func agree(on delete: Version, _ table: ReplicaTable, at now: Instant) throws(SQLiteError) {
-    let known = origins.frontier.without(own)
+    let known = lives.origins.frontier.without(lives.own)
     guard delete.isDeleted, lives.made(delete.edit), !known.covers(delete.edit) else { return }
-    let rule = try actingRule(of: table).name
+    let rule = try anchor.actingRule(of: table).name
     try settle(Int64(delete.edit.seq), .accepted, nil, rule: rule, at: now)
   }
 
@@ -35,7 +35,7 @@ extension Store {
   /// hold, once all that stands or waits was handed on: these were written over, and nobody will
   /// ever judge them.
   func settleUnsent(beyond known: Frontier, at now: Instant) throws(SQLiteError) {
-    for life in lives.all where life.origin != own {
+    for life in lives.all where life.origin != lives.own {
       let first = max(life.first, known[life.origin] + 1)
       guard first <= life.last else { continue }
       let open = try connection.rows(
@@ -51,7 +51,7 @@ extension Store {
         let outcome: EditVerdict.Outcome =
           try isOverwritten(seq, name, key) ? .superseded : isHistory ? .accepted : .unknown
         let rule = try tables.table(name).map { table throws(SQLiteError) in
-          try actingRule(of: table).name
+          try anchor.actingRule(of: table).name
         }
         try settle(seq, outcome, nil, rule: rule, at: now)
       }

@@ -1,54 +1,56 @@
 import Replication
 import SQLite
 
-/// What became of one edit of this replica.
-package struct EditVerdict: Sendable, Equatable {
-  package enum Outcome: String, Sendable {
-    case accepted
-    case rejected
-    /// Its author wrote the row again before it was judged.
-    case superseded
-    case pending
-    /// It was judged, and the ruling about it may have been let go of.
-    case unknown
-  }
-
-  /// The own seq of the edit.
-  package var seq: UInt64
-  package var table: String
-  package var key: Key
-  package var outcome: Outcome
-  /// Why it was rejected.
-  package var reason: String?
-  /// The rule by which it was judged.
-  package var rule: String?
-  /// The number under which the conflict log has it, if it was rejected and is kept there.
-  package var conflict: Int64?
-}
-
 /// The verdicts about this replica's own edits: each is settled once, in the commit that brings
 /// the judged frontier over it.
-extension Store {
-  /// An edit was folded, and there is an anchor to judge it, or it is one again that waits for one.
-  func awaitVerdict(_ seq: UInt64, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
-    let isAwaited = try office.isHeld ? true : isRepeatingAwaited()
-    guard isAwaited else { return try supersedeVerdict(seq, table, key) }
+package final class Verdicts {
+  let connection: Connection
+  let meta: Meta
+  let lives: Lives
+  let rulings: RulingTable
+  let conflicts: ConflictLog
+  let tables: Tables
+  let versions: VersionTable
+  let anchor: AnchorOffice
+  private let viewpoint: PresentViewpoint
+  private let ownRights: OwnRights
+
+  init(
+    _ connection: Connection, _ meta: Meta, _ lives: Lives, _ rulings: RulingTable,
+    _ conflicts: ConflictLog, _ tables: Tables, _ versions: VersionTable, _ anchor: AnchorOffice,
+    _ viewpoint: PresentViewpoint, _ ownRights: OwnRights
+  ) {
+    (self.connection, self.meta, self.lives) = (connection, meta, lives)
+    (self.rulings, self.conflicts) = (rulings, conflicts)
+    (self.tables, self.versions) = (tables, versions)
+    (self.anchor, self.viewpoint, self.ownRights) = (anchor, viewpoint, ownRights)
+  }
+
+  var office: Office { viewpoint.value.office }
+  var judged: Judged { viewpoint.value.judged }
+
+  /// An edit was folded, and there is an anchor to judge it, or it is `repeating` one that waits for
+  /// one.
+  func await(
+    _ seq: UInt64, _ table: ReplicaTable, _ key: Key, repeating: Version?
+  ) throws(SQLiteError) {
+    let isAwaited = try office.isHeld ? true : repeating.map(isAwaited) ?? false
+    guard isAwaited else { return try supersede(seq, table, key) }
     try connection.run(
       "INSERT OR REPLACE INTO _flotilla_verdict(seq, name, key) VALUES (?, ?, ?)",
       [.integer(Int64(seq)), .string(table.name), .blob(key.bytes)])
   }
 
   /// Whether somebody waits for the verdict of the edit that is being made again.
-  private func isRepeatingAwaited() throws(SQLiteError) -> Bool {
-    guard let repeating else { return false }
-    return try connection.row(
+  private func isAwaited(_ repeating: Version) throws(SQLiteError) -> Bool {
+    try connection.row(
       "SELECT 1 FROM _flotilla_verdict WHERE verdict IS NULL AND seq = ?",
       [.integer(Int64(repeating.dot.seq))]) != nil
   }
 
   /// While nobody is the anchor no verdict is awaited, but one that is awaited still may be given
   /// up.
-  func supersedeVerdict(
+  func supersede(
     _ seq: UInt64, _ table: ReplicaTable, _ key: Key
   ) throws(SQLiteError) {
     guard office.term != .none else { return }
@@ -66,7 +68,7 @@ extension Store {
 
   /// An edit was made again under another number: who waits for its verdict gets that of the other.
   /// Until then `at` is that number.
-  func passVerdict(of seq: UInt64, to next: UInt64) throws(SQLiteError) {
+  func pass(of seq: UInt64, to next: UInt64) throws(SQLiteError) {
     // It may have been made before anybody was the anchor here; its number may be the one that is
     // judged.
     try connection.run(
@@ -134,13 +136,13 @@ extension Store {
   ) throws(SQLiteError) {
     guard lives.made(edit) else { return }
     try settle(Int64(edit.seq), .rejected, reason.name, rule: rule, at: now)
-    try supersedeVerdict(edit.seq, table, key)
+    try supersede(edit.seq, table, key)
   }
 
   /// Own edits of a table are taken back, as far as nobody holds them: if one was on its way and is
   /// accepted all the same, what stands tells once its number was judged. Until then `reason` is
   /// why not. Who may write nothing any more is believed no number: there it is the verdict.
-  func refuseVerdicts(
+  func refuse(
     of table: ReplicaTable, above delivered: UInt64, isLast: Bool, at now: Instant
   ) throws(SQLiteError) {
     try connection.run(
@@ -161,7 +163,7 @@ extension Store {
 
   /// This node hears of a term in which nobody judged when that is over: what it has made before
   /// may have been let go of by others then, and count as judged now. What stands tells, or none.
-  func doubtVerdicts() throws(SQLiteError) {
+  func doubt() throws(SQLiteError) {
     try connection.run(
       "UPDATE _flotilla_verdict SET reason = ? WHERE verdict IS NULL AND reason IS NULL",
       [.string(Self.doubt)])
@@ -170,7 +172,7 @@ extension Store {
   /// In place of a reason: none is known.
   private static let doubt = ""
 
-  func hasOpenVerdicts() throws(SQLiteError) -> Bool {
+  func hasOpen() throws(SQLiteError) -> Bool {
     for life in lives.all {
       let open = try connection.row(
         """
@@ -188,7 +190,7 @@ extension Store {
   }
 
   /// Settles a slice of what the judged frontier covers, the earliest first.
-  func settleVerdicts(limit: Int, at now: Instant) throws(SQLiteError) {
+  func settle(limit: Int, at now: Instant) throws(SQLiteError) {
     for life in lives.all { try settle(life, limit: limit, at: now) }
   }
 
@@ -213,7 +215,7 @@ extension Store {
         outcome = .superseded
       } else if try hasForgotten(life, name, key) {
         outcome = .unknown
-      } else if rights.right(to: name) == .none {
+      } else if ownRights.rights.right(to: name) == .none {
         // What stands is not told here any more, nor what was ruled.
         outcome = .unknown
       } else if mayLack || row[3].string != nil, try !isPart(edit, name, key) {
@@ -224,11 +226,22 @@ extension Store {
       if rule == nil, let table = tables.table(name) {
         let isKnown = row[4].string != Self.unknownRule
         if try isKnown ? true : isJudgedByActingRule(edit, table, Key(bytes: key)) {
-          rule = try actingRule(of: table).name
+          rule = try anchor.actingRule(of: table).name
         }
       }
       try settle(seq, outcome, reason, rule: rule, at: now)
     }
+  }
+
+  /// The latest word on an edit, or on one of this replica that was made again as that one: the
+  /// anchor may have heard of the first alone.
+  func ruling(on edit: Dot) throws(SQLiteError) -> RulingTable.Item? {
+    if let ruling = try rulings.about(edit) { return ruling }
+    guard lives.made(edit) else { return nil }
+    for seq in try repeated(as: edit.seq).reversed() {
+      if let ruling = try rulings.about(lives.edit(seq)) { return ruling }
+    }
+    return nil
   }
 
   /// Whether what stands of the row is this edit, or has seen it: then it was accepted.
@@ -244,7 +257,7 @@ extension Store {
   private func hasForgotten(
     _ life: RunLog.Life, _ name: String, _ key: [UInt8]
   ) throws(SQLiteError) -> Bool {
-    guard life.origin != own else { return false }
+    guard life.origin != lives.own else { return false }
     return try isPart(Dot(life.origin, life.last + 1), name, key)
   }
 
@@ -261,11 +274,11 @@ extension Store {
 
   /// Own edits that no anchor has judged yet; where nobody judges, none waits for that.
   package func unjudgedCount() throws(StoreError) -> Int {
-    office.isHeld ? try editsWithoutVerdict() : 0
+    office.isHeld ? try openCount() : 0
   }
 
   /// Own edits without a verdict, also where nobody judges.
-  package func editsWithoutVerdict() throws(StoreError) -> Int {
+  package func openCount() throws(StoreError) -> Int {
     try reporting { () throws(SQLiteError) in
       Int(
         try connection.scalar(
