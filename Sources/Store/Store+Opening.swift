@@ -137,10 +137,10 @@ extension Store {
     try meta.set(.nodeName, .string(who.nodeName))
     try meta.set(.life, .integer(Int64(bitPattern: who.life)))
     try meta.set(.rootKey, .blob(who.rootKey))
-    try note(
+    try MemberTables.note(
       KnownAuthor(origin: who.origin, node: who.node, name: who.nodeName, life: who.life),
       on: connection)
-    try insert(who.statements, on: connection)
+    try MemberTables.insert(who.statements, on: connection)
     try meta.set(.journalMode, .string(journalMode))
     try meta.set(.path, .string(path))
     try Layout.nameSettings(on: connection)

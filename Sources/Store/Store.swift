@@ -40,6 +40,8 @@ package final class Store {
   /// Under which origins this replica writes and has written, and what is signed of that.
   package let lives: Lives
   package let progress: ProgressTable
+  /// The members of the site, as this file knows them.
+  package let members: MemberTables
   /// Deleted versions on their way out.
   package let deletions: DeletedVersions
   /// The foreign keys, as the schema and the rights are now.
@@ -112,9 +114,8 @@ package final class Store {
     }
     (undo, shelf) = (UndoBook(connection), Shelf(connection: connection))
     (conflicts, putBacks) = (ConflictLog(connection: connection), PutBackTable(connection))
-    (rulings, progress) = (
-      RulingTable(versions: versions, limit: pace.rulings), ProgressTable(connection)
-    )
+    rulings = RulingTable(versions: versions, limit: pace.rulings)
+    (progress, members) = (ProgressTable(connection), MemberTables(connection, meta))
     exports = OpenExports(path: path, vfs: vfs, versions, rulings, pending)
     let readVersion = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     tables = try Tables(connection, schemas)

@@ -31,7 +31,7 @@ import Testing
     #expect(replica.store.position.frontier.list.count <= Limits.strangeOrigins + 1)
     // A node that begins a new life is heard all the same.
     let life = Origin(rawValue: 77)
-    try replica.store.note([
+    try replica.store.members.note([
       KnownAuthor(origin: life, node: Identity(high: 2, low: 2), name: "b", life: 5)
     ])
     try merge(replica, covers: invented(from: 100, count: 1_000).joined(Frontier([life: 3])))

@@ -202,13 +202,13 @@ import Testing
 
   @Test func `of a member goes with it`() throws {
     let (a, b) = (try replica(), try TestReplica(2, schema: Self.schema))
-    try a.store.save([
+    try a.store.members.save([
       KnownPeer(
         node: b.store.node, name: "b", address: nil, seen: nil, clockOffset: 0,
         frontier: Frontier())
     ])
     try a.store.progress.save(Frontier([b.origin: 1]), of: b.store.node, run: 7)
-    try a.store.forget(b.store.node)
+    try a.store.members.forget(b.store.node)
     for table in ["peer", "progress"] {
       #expect(try a.value("SELECT count(*) FROM _flotilla_\(table)") == .integer(0), "\(table)")
     }

@@ -14,7 +14,7 @@ import Testing
   private func pair() throws -> (TestReplica, TestReplica) {
     let keeper = try TestReplica(1, schema: Self.schema, tracking: ["t"])
     let other = try TestReplica(2, schema: Self.schema)
-    try keeper.store.note([
+    try keeper.store.members.note([
       KnownAuthor(origin: other.origin, node: Self.member, name: "other", life: 1)
     ])
     try keeper.store.undo.begin()
@@ -80,9 +80,9 @@ import Testing
     try keeper.store.transaction { _ = try keeper.store.lives.keep([reach]) }
     try write("INSERT INTO t VALUES ('c', 'evil')", at: hidden, keeper)
     #expect(try found(keeper, since: since) == ["c remove -"])
-    #expect(try keeper.store.author(of: hidden.origin) == Self.member)
+    #expect(try keeper.store.members.author(of: hidden.origin) == Self.member)
     // The life itself is noted once it is shown.
-    #expect(try keeper.store.authors().allSatisfy { $0.origin != hidden.origin })
+    #expect(try keeper.store.members.authors().allSatisfy { $0.origin != hidden.origin })
   }
 
   @Test func `what is dated before and came later is told as late`() throws {

@@ -130,7 +130,7 @@ struct VerifyWords: Sendable {
     let nodes = try? await store.run { (store) throws(StoreError) in
       var nodes: [Origin: Identity] = [:]
       for origin in origins {
-        nodes[origin] = origin == store.own ? store.node : try store.author(of: origin)
+        nodes[origin] = origin == store.own ? store.node : try store.members.author(of: origin)
       }
       return nodes
     }

@@ -9,8 +9,8 @@ struct AuthorNames {
 
   init(_ store: Store) throws(StoreError) {
     own = (store.own, store.nodeName)
-    var membership = Membership(rootKey: try store.rootKey(), notary: .openSSL)
-    _ = membership.unite(try store.statements())
+    var membership = Membership(rootKey: try store.members.rootKey(), notary: .openSSL)
+    _ = membership.unite(try store.members.statements())
     let entries = membership.roll.entries
     names = entries.mapValues(\.name)
     shutOut = Set(
@@ -20,14 +20,14 @@ struct AuthorNames {
   /// Whether a member that was shut out writes under an origin, or nobody that is known.
   func isNobody(_ origin: Origin, _ store: Store) throws(StoreError) -> Bool {
     if origin == own.origin { return false }
-    return try store.author(of: origin).map { shutOut.contains($0) || names[$0] == nil } ?? true
+    return try store.members.author(of: origin).map { shutOut.contains($0) || names[$0] == nil } ?? true
   }
 
   func name(_ node: Identity) -> String? { names[node] }
 
   func name(_ origin: Origin, _ store: Store) throws(StoreError) -> String? {
     if origin == own.origin { return own.name }
-    return try store.author(of: origin).flatMap { names[$0] }
+    return try store.members.author(of: origin).flatMap { names[$0] }
   }
 
   func report(

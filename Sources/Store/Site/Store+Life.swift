@@ -31,7 +31,7 @@ extension Store {
         try meta.set(.origin, .integer(number))
         try meta.set(.life, .integer(Int64(bitPattern: life)))
         try meta.set(.delivered, .integer(Int64(last)))
-        try Self.note(
+        try MemberTables.note(
           KnownAuthor(origin: origin, node: node, name: nodeName, life: life), on: connection)
         try lives.insert(run: run)
         var edits = beginEdits()

@@ -21,7 +21,7 @@ import Testing
       anchors: Set([anchor] + once.map(\.store.node)))
     for replica in site.replicas {
       let store = replica.store
-      try site.anchor.store.note([
+      try site.anchor.store.members.note([
         KnownAuthor(origin: store.own, node: store.node, name: store.nodeName, life: 1)
       ])
     }
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func `by a node that nobody knows is rejected`() throws {
-    try site.anchor.store.note([
+    try site.anchor.store.members.note([
       KnownAuthor(origin: site.a.store.own, node: site.b.store.node, name: "b", life: 1)
     ])
     try site.a.store.track(["note"], rule: "client-wins", at: site.a.now)

@@ -264,7 +264,7 @@ import Testing
     #expect(try r[0].store.waitingKeys().map(\.rows) == [1])
     #expect(r[1].store.position.keys.count == 1)
     let told = r[1].store.position.keys
-    try r[0].store.note([
+    try r[0].store.members.note([
       KnownAuthor(origin: r[1].origin, node: r[1].store.node, name: "b", life: 0)
     ])
     #expect(try r[0].store.letGoOfFormer(by: r[1].store.node, keys: told) == 1)

@@ -59,7 +59,7 @@ import Testing
   @Test func `a change says what the row is, who made it and when`() throws {
     let r = try replicas(2)
     let follower = try Follower(r[0], ["item"])
-    try r[0].store.note([
+    try r[0].store.members.note([
       KnownAuthor(origin: r[1].origin, node: r[1].store.node, name: "node-2", life: 1)
     ])
     try r[1].write("INSERT INTO item(id, n, v) VALUES ('a', 1, x'00'), ('b', NULL, 2)")

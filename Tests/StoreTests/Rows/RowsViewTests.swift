@@ -41,11 +41,11 @@ import Testing
     #expect(try rows(b) == ["1 node-2 0"])
     // Nobody has told yet who writes under that origin.
     #expect(try rows(a) == ["1 - 1"])
-    try a.store.note([
+    try a.store.members.note([
       KnownAuthor(origin: b.origin, node: b.store.node, name: "node-2", life: 7)
     ])
     #expect(try rows(a) == ["1 node-2 1"])
-    try a.store.name([b.store.node: "ward"])
+    try a.store.members.rename([b.store.node: "ward"])
     #expect(try rows(a) == ["1 ward 1"])
   }
 
