@@ -7,7 +7,7 @@ import SQLite
 /// process at a time writes Flotilla's tables.
 package final class Store {
   /// The file: its transactions tell the parts below what becomes of what they hold.
-  let file: ReplicaFile
+  package let file: ReplicaFile
   package var path: String { file.path }
   /// How much is done in one commit: whoever shares the file with programs may change it.
   package var pace: Pace {
@@ -85,14 +85,14 @@ package final class Store {
     path: String, inspects: Bool = true, pace: Pace = Pace(), vfs: String? = nil,
     schemas: SchemaCache = SchemaCache()
   ) throws(StoreError) {
-    let connection = try Self.connect(path, vfs: vfs)
+    let connection = try ReplicaFile.connect(path, vfs: vfs)
     let meta = Meta(connection: connection)
-    let who = try Self.identity(meta, connection, path: path)
+    let who = try ReplicaFile.identity(meta, connection, path: path)
     let (file, pace) = (ReplicaFile(connection, path: path), pace)
     (self.file, self.pace, self.connection, self.meta) = (file, pace, connection, meta)
     (site, siteName, node, nodeName) = (who.site, who.siteName, who.node, who.nodeName)
     let (origins, reaches) = try reporting { () throws(SQLiteError) in
-      if inspects { try Self.upgrade(connection, meta) }
+      if inspects { try ReplicaFile.upgrade(connection, meta) }
       return (try Origins(connection), try ReachTable(connection))
     }
     self.origins = origins
@@ -151,7 +151,7 @@ package final class Store {
     }
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
-    _ = try? ensureWAL()
+    _ = try? file.ensureWAL()
     try beginWithSchema(read: readVersion)
   }
 
@@ -200,9 +200,6 @@ package final class Store {
   /// What is known of what everybody holds.
   package var stability: Stability { deletions.stability }
 
-  /// For how long the write lock was held, all transactions together.
-  package var lockHeld: Duration { file.lockHeld }
-
   /// What this replica holds now.
   package var position: Position {
     var position = Position(
@@ -218,6 +215,13 @@ package final class Store {
 
   /// A hash over the tracked tables and their columns.
   package var schemaHash: UInt64 { tables.schemaHash }
+
+  /// Takes Flotilla out of the file: triggers, tables, journal mode. The data stays.
+  package func leave() throws(StoreError) {
+    let mode = try reporting { () throws(SQLiteError) in try meta.text(.journalMode) }
+    exports.removeAll()
+    try ReplicaFile.remove(from: connection, journalMode: mode)
+  }
 
   /// Runs `body` in one write transaction of the file.
   func transaction<Result>(

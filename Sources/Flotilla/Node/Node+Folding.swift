@@ -56,7 +56,7 @@ extension Node {
   private func look() async -> WriteNotice.Input {
     do {
       return .looked(
-        version: try await store.run { (store) throws(StoreError) in try store.dataVersion() })
+        version: try await store.run { (store) throws(StoreError) in try store.file.dataVersion() })
     } catch {
       return failed(error)
     }
@@ -214,7 +214,7 @@ extension Node {
     await advertise()
     do {
       let changed = try await store.patiently { (store) throws(StoreError) in
-        try store.ensureWAL()
+        try store.file.ensureWAL()
       }
       if changed { log("the journal mode was changed by a program; it is WAL again") }
     } catch {

@@ -185,7 +185,7 @@ extension Replica {
       let file = try OpeningCheck(path: path, sidecar: sidecar).check()
       return try reporting(path) { () throws(StoreError) in
         let store = try Store(path: file, inspects: false)
-        return try store.isOutdated ? nil : body(store)
+        return try store.file.isOutdated ? nil : body(store)
       }
     }
   }

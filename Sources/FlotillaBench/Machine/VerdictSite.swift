@@ -26,9 +26,9 @@ final class VerdictSite {
           CREATE TABLE item(id INTEGER PRIMARY KEY, text TEXT UNIQUE, n INTEGER REFERENCES owner);
           CREATE INDEX item_owner ON item(n)
           """ : "CREATE TABLE item(id INTEGER PRIMARY KEY, text TEXT, n INTEGER)")
-      try Store.initialise(
+      try ReplicaFile.initialise(
         path: path,
-        as: Store.Identities(
+        as: ReplicaFile.Identities(
           site: Identity(high: 1, low: 1), siteName: "Bench",
           node: Identity(high: UInt64(number + 1), low: 0), nodeName: "n\(number)",
           origin: Origin(rawValue: UInt64(number + 1) << 32)))

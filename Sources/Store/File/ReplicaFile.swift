@@ -4,7 +4,7 @@ import SQLite
 /// The database file of a replica: the connection that folds and applies, and its transactions.
 ///
 /// It knows nothing of what is in the file. The parts of the store that do have joined it.
-final class ReplicaFile {
+package final class ReplicaFile {
   let path: String
   /// Triggers and foreign keys are off, and a commit is on disk when it returns.
   let connection: Connection
@@ -14,7 +14,7 @@ final class ReplicaFile {
   /// Whether `synchronous` is FULL at present, as `connect` sets it.
   private var commitsAreDurable = true
   /// For how long the write lock was held, all transactions together.
-  private(set) var lockHeld = Duration.zero
+  package private(set) var lockHeld = Duration.zero
   /// Commits of this process, to tell older positions from newer ones.
   private(set) var commits: UInt64 = 1
 

@@ -66,7 +66,7 @@ final class Life {
   }
 
   func isReplica(_ side: Side) throws -> Bool {
-    try Store.isInitialised(application(side))
+    try ReplicaFile.isInitialised(application(side))
   }
 
   func foldAll(_ side: Side) throws {
@@ -90,7 +90,7 @@ final class Life {
     copying: FirstCopy? = nil
   ) throws {
     _ = try application(side)
-    try Store.initialise(
+    try ReplicaFile.initialise(
       path: path(side), as: Self.identities(number), creating: objects, copying: copying)
     _ = try store(side)
   }
@@ -106,8 +106,8 @@ final class Life {
     try store(.b).endFirstCopy()
   }
 
-  private static func identities(_ number: UInt64) -> Store.Identities {
-    Store.Identities(
+  private static func identities(_ number: UInt64) -> ReplicaFile.Identities {
+    ReplicaFile.Identities(
       site: Identity(high: 1, low: 1), siteName: "Test", node: Identity(high: number, low: 7),
       nodeName: "node-\(number)", origin: Origin(rawValue: number << 56 | number))
   }

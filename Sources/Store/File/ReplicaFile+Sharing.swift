@@ -1,6 +1,8 @@
+import Replication
 import SQLite
 
-extension Store {
+/// What others do to the file, and how it is shared with them.
+extension ReplicaFile {
   /// A number that changes when another connection has changed the file.
   package func dataVersion() throws(StoreError) -> Int64 {
     try reporting { () throws(SQLiteError) in try connection.dataVersion() }
@@ -8,6 +10,7 @@ extension Store {
 
   /// Throws unless something can be written at present; changes nothing.
   package func tryWriting() throws(StoreError) {
+    let meta = Meta(connection: connection)
     try transaction {
       guard let path = try meta.text(.path) else { return }
       try meta.set(.path, .string(path))
@@ -15,7 +18,7 @@ extension Store {
   }
 
   /// How long a call waits for another program's lock from now on, in ms.
-  package func setPatience(_ milliseconds: Int = Store.busyTimeout) {
+  package func setPatience(_ milliseconds: Int = ReplicaFile.busyTimeout) {
     connection.setBusyTimeout(milliseconds: milliseconds)
   }
 
@@ -46,5 +49,24 @@ extension Store {
     guard rows.first?.first?.string == "wal" else {
       throw SQLiteError(code: 26 << 8, message: "write-ahead logging is not possible here")
     }
+  }
+
+  /// Whether an older version has made the tables, and nobody has opened the file for writing
+  /// since.
+  package var isOutdated: Bool {
+    get throws(StoreError) {
+      try reporting { () throws(SQLiteError) in
+        try Meta(connection: connection).integer(.format).map { $0 < Layout.format } ?? false
+      }
+    }
+  }
+
+  /// Where the file was when it was last opened by a node.
+  package func lastPath() throws(StoreError) -> String? {
+    try reporting { () throws(SQLiteError) in try Meta(connection: connection).text(.path) }
+  }
+
+  package func setLastPath(_ path: String) throws(StoreError) {
+    try reporting { () throws(SQLiteError) in try Meta(connection: connection).set(.path, .string(path)) }
   }
 }

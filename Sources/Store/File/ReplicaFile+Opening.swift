@@ -1,7 +1,8 @@
 import Replication
 import SQLite
 
-extension Store {
+/// Opening a file, and making it a replica.
+extension ReplicaFile {
   /// Who a new replica is.
   package struct Identities: Sendable {
     package var site: Identity
@@ -78,16 +79,6 @@ extension Store {
     }
   }
 
-  /// Whether an older version has made the tables, and nobody has opened the file for writing
-  /// since.
-  package var isOutdated: Bool {
-    get throws(StoreError) {
-      try reporting { () throws(SQLiteError) in
-        try meta.integer(.format).map { $0 < Layout.format } ?? false
-      }
-    }
-  }
-
   package static func isInitialised(_ connection: Connection) throws(SQLiteError) -> Bool {
     try Layout.hasTable("_flotilla_meta", on: connection)
   }
@@ -110,7 +101,7 @@ extension Store {
         return try connection.transaction { () throws(SQLiteError) in
           try lay(who, journalMode: journalMode, path: path, on: connection)
           try copying?.begin(on: connection)
-          return try create(objects, on: connection)
+          return try Store.create(objects, on: connection)
         }
       } catch {
         _ = try? connection.rows("PRAGMA journal_mode = \(journalMode)")
@@ -177,14 +168,5 @@ extension Store {
         remedy: "flotilla leave \(path) --force removes it; the data stays.")
     }
     return (site, siteName, node, nodeName, origin)
-  }
-
-  /// Where the file was when it was last opened by a node.
-  package func lastPath() throws(StoreError) -> String? {
-    try reporting { () throws(SQLiteError) in try meta.text(.path) }
-  }
-
-  package func setLastPath(_ path: String) throws(StoreError) {
-    try reporting { () throws(SQLiteError) in try meta.set(.path, .string(path)) }
   }
 }

@@ -1,14 +1,8 @@
 import Replication
 import SQLite
 
-extension Store {
-  /// Takes Flotilla out of the file: triggers, tables, journal mode. The data stays.
-  package func leave() throws(StoreError) {
-    let mode = try reporting { () throws(SQLiteError) in try meta.text(.journalMode) }
-    exports.removeAll()
-    try Self.remove(from: connection, journalMode: mode)
-  }
-
+/// Taking Flotilla out of a file.
+extension ReplicaFile {
   /// Throws unless the file can be written now; changes nothing.
   ///
   /// Programs that commit one after the other may have the lock at every try; that is no one
@@ -52,7 +46,7 @@ extension Store {
     try remove(from: connection, journalMode: mode)
   }
 
-  private static func remove(
+  static func remove(
     from connection: Connection, journalMode: String?
   ) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
