@@ -200,6 +200,14 @@ package final class Store {
   /// What is known of what everybody holds.
   package var stability: Stability { deletions.stability }
 
+  /// What people are told about it.
+  package var survey: Survey {
+    Survey(
+      connection: connection, tables: tables, versionFigures: versionFigures, lost: lost,
+      pending: pending, putBacks: putBacks, verdicts: verdicts, rights: rights,
+      derivedTrouble: derived.trouble)
+  }
+
   /// What this replica holds now.
   package var position: Position {
     var position = Position(

@@ -192,7 +192,7 @@ import Testing
       let fold = Task { try await actor.fold().0.versions }
       for _ in 0..<3 {
         #expect(
-          try await actor.run { (store) throws(StoreError) in try store.figures() }.unfolded == 1)
+          try await actor.run { (store) throws(StoreError) in try store.survey.figures() }.unfolded == 1)
       }
       try other.execute("COMMIT")
       #expect(try await fold.value == 1)

@@ -90,7 +90,7 @@ import Testing
     try second.pull(from: first)
     #expect(try second.content("t") == first.content("t"))
     #expect(second.store.derived.trouble?.contains("cache.n") == true)
-    #expect(try second.store.figures().parked == 0)
+    #expect(try second.store.survey.figures().parked == 0)
   }
 
   /// One row whose values fit no index of words is no reason to leave out all others.

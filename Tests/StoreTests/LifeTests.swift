@@ -60,14 +60,14 @@ import Testing
     try b.write("INSERT INTO note VALUES ('later', 'later')", at: 20)
     try b.write("UPDATE note SET text = 'waits' WHERE id = 'r'", at: 30)
     try a.pull(from: b)
-    #expect(try b.store.figures().unjudged == 2 && a.store.figures().unjudged == 2)
+    #expect(try b.store.survey.figures().unjudged == 2 && a.store.survey.figures().unjudged == 2)
     try b.restore(copy)
     try begin(b)
     try b.pull(from: a)
     #expect(try b.text("later") == "later" && b.text() == "waits")
-    #expect(try b.store.figures().unjudged == 2)
+    #expect(try b.store.survey.figures().unjudged == 2)
     try site.meet()
-    #expect(try b.store.figures().unjudged == 0 && a.store.figures().unjudged == 0)
+    #expect(try b.store.survey.figures().unjudged == 0 && a.store.survey.figures().unjudged == 0)
   }
 
   @Test func `issues again what others may know for something else`() throws {
@@ -172,13 +172,13 @@ import Testing
     try site.anchor.write("INSERT INTO note VALUES ('n', 'waits')", at: 20)
     #expect(try site.anchor.version("n")?.isTentative == false)
     try begin(site.anchor, .unknown, above: common)
-    #expect(try site.anchor.store.figures().unjudged == 1)
+    #expect(try site.anchor.store.survey.figures().unjudged == 1)
     try site.meet()
     #expect(try site.isEqual && site.anchor.version("n")?.isTentative == true)
-    #expect(try site.replicas.map { try $0.store.figures().unjudged } == [1, 1, 1])
+    #expect(try site.replicas.map { try $0.store.survey.figures().unjudged } == [1, 1, 1])
     try site.appoint(site.anchor)
     try site.meet()
-    #expect(try site.replicas.map { try $0.store.figures().unjudged } == [0, 0, 0])
+    #expect(try site.replicas.map { try $0.store.survey.figures().unjudged } == [0, 0, 0])
   }
 
   @Test func `is refused what another copy of it has written`() throws {

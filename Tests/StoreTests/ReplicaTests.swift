@@ -112,7 +112,7 @@ import Testing
       """)
     try second.pull(from: first)
     try expectEqual(first, second)
-    #expect(try second.store.figures().parked == 0)
+    #expect(try second.store.survey.figures().parked == 0)
   }
 
   @Test func `a push carries fresh edits and leaves no gap`() throws {
@@ -214,7 +214,7 @@ extension ReplicaTests {
     try third.exchange(with: first)
     try expectEqual(first, second, third)
     #expect(try second.content("item").count == 1)
-    #expect(try third.store.figures().parked == 0)
+    #expect(try third.store.survey.figures().parked == 0)
   }
 }
 

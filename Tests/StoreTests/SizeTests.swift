@@ -24,7 +24,7 @@ import Testing
     try a.write("DELETE FROM note WHERE text % 3 = 0")
     try a.foldAll()
     try a.write("UPDATE note SET text = 'x' WHERE text % 3 = 1")
-    let size = try a.store.size()
+    let size = try a.store.survey.size()
     #expect(!size.isEstimate && size.rows == 2_000 && size.deletedRows == 1_000)
     #expect(size.part("journal").rows == 1_000 && size.part("version").rows > 3_000)
     #expect(size.parts.first?.table == "version")
@@ -37,7 +37,7 @@ import Testing
   @Test func `is estimated where SQLite cannot measure it`() throws {
     let a = try replica(rows: 3_000)
     try a.write("UPDATE note SET text = 'x'")
-    let (size, estimate) = (try a.store.size(), try a.store.size(measures: false))
+    let (size, estimate) = (try a.store.survey.size(), try a.store.survey.size(measures: false))
     #expect(estimate.isEstimate && estimate.parts.count == size.parts.count)
     for table in ["version", "journal"] {
       let ratio = Double(estimate.part(table).bytes) / Double(size.part(table).bytes)
@@ -52,7 +52,7 @@ import Testing
         .restored, origin: Origin(rawValue: life), life: life, run: life, reissuingAbove: nil,
         at: a.now)
     }
-    let size = try a.store.size()
+    let size = try a.store.survey.size()
     #expect(size.origins == 4 && size.earlierLives == 3)
   }
 
@@ -86,7 +86,7 @@ import Testing
       SELECT i, 'note', x'00', \(a.clock), 'older', zeroblob(60), zeroblob(60) FROM n
       """)
     try a.store.trimConflicts(at: a.now)
-    let size = try a.store.size()
+    let size = try a.store.survey.size()
     let share =
       Double(size.part("conflict").bytes)
       / Double(size.fileBytes - size.freeBytes - size.part("conflict").bytes)

@@ -8,7 +8,7 @@ extension Node {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         (
-          try store.figures(), try store.waitingTables(),
+          try store.survey.figures(), try store.waitingTables(),
           try store.takesNewTables() ? try store.newTables() : nil, try store.waitingKeys(),
           store.changedTables()
         )

@@ -140,13 +140,13 @@ struct Examination {
     }
     do throws(StoreError) {
       let store = try Store(path: sidecar.database, inspects: false)
-      var health = try store.health()
+      var health = try store.survey.health()
       if repair, !health.hasJournal || !health.uncaptured.isEmpty {
         try store.repair()
         let clock = try NodeClock(store, .here)
         while try store.fold(at: clock.now).hasMore {}
         add("repair", .ok, "triggers and journal were made anew; tables were compared")
-        health = try store.health()
+        health = try store.survey.health()
       }
       judge(health)
       let names = try AuthorNames(store)
@@ -157,7 +157,7 @@ struct Examination {
       judgeReferences(try store.brokenReferences())
       judgeColumns(try store.keptColumns())
       judgeKeys(try store.waitingKeys(), names)
-      judge(try store.size(), isNodeRunning: lock == nil)
+      judge(try store.survey.size(), isNodeRunning: lock == nil)
       judge(try store.untrackedTables(), takesNew: try store.takesNewTables())
       // A node that runs tells it itself.
       if lock != nil { judge(try store.waitingTables()) }
@@ -167,7 +167,7 @@ struct Examination {
     }
   }
 
-  private mutating func judge(_ health: Store.Health) {
+  private mutating func judge(_ health: FileHealth) {
     if let damage = health.damage {
       add(
         "file", .error, "the file is damaged: \(damage)",

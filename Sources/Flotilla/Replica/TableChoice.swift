@@ -110,7 +110,7 @@ struct TableChoice {
 
   /// Every table and view of the file, and every table that the site tracks.
   func list() throws(StoreError) -> TablesReport {
-    let tracked = try store.figures().tables
+    let tracked = try store.survey.figures().tables
     let waiting = try store.waitingTables()
     let declined = try store.declinedTables()
     let chosen = Dictionary(
@@ -168,7 +168,7 @@ struct TableChoice {
 
   /// How many rows these tables have.
   func rows(of tables: [String]) throws(StoreError) -> Int {
-    try store.figures().tables.filter { figures in
+    try store.survey.figures().tables.filter { figures in
       tables.contains { isSameName($0, figures.name) }
     }.reduce(0) { $0 + $1.rows }
   }

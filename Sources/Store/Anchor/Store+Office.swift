@@ -136,7 +136,7 @@ extension Store {
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
     let more =
-      try comparing() != nil || hasOfficeWork() || deletions.isSweeping || isMakingWay
+      try tables.comparing() != nil || hasOfficeWork() || deletions.isSweeping || isMakingWay
       || isRecalling
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore

@@ -216,7 +216,7 @@ extension Store {
     try inspectSchema()
     return try reporting { () throws(SQLiteError) in
       if try Journal.holds(pace.journalEntries, on: connection) { return true }
-      return try comparing() != nil
+      return try tables.comparing() != nil
     }
   }
 

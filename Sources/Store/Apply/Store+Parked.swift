@@ -133,7 +133,7 @@ extension Store {
   /// A table in which nothing of a program waits to be folded.
   func isSettled() throws(SQLiteError) -> Bool {
     guard try Journal.isEmpty(on: connection) else { return false }
-    return try comparing() == nil
+    return try tables.comparing() == nil
   }
 
   /// A row has changed: what is parked in its table may fit now, and what refers to it stand or

@@ -31,7 +31,7 @@ extension Store {
     guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
     let (isEmpty, isQuiet) = try reporting { () throws(SQLiteError) in
       let isEmpty = try Journal.isEmpty(on: connection)
-      guard isEmpty, try comparing() == nil, references.signature == parking.signature
+      guard isEmpty, try tables.comparing() == nil, references.signature == parking.signature
       else { return (isEmpty, false) }
       guard try !hasOfficeWork(), !deletions.isSweeping, !isMakingWay else { return (true, false) }
       return (true, try !isRecalling)
@@ -130,7 +130,7 @@ extension Store {
     for table in journal.takeAbsent() { try compare(table) }
     // Older entries are read by the next fold, before it takes the write lock.
     let hasMore = try journal.hasMore()
-    if !hasMore, kinship.unnoted.count > 0, try comparing() == nil {
+    if !hasMore, kinship.unnoted.count > 0, try tables.comparing() == nil {
       try kinship.unnoted.clear()
     }
     return hasMore

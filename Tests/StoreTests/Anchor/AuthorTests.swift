@@ -215,7 +215,7 @@ import Testing
     try site.meet([site.anchor, site.b])
     #expect(try site.anchor.text() == "base")
     #expect(try site.anchor.pendingTexts == ["hidden"])
-    #expect(try site.anchor.store.figures().unjudged == 1)
+    #expect(try site.anchor.store.survey.figures().unjudged == 1)
     try site.anchor.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 20)
     // What stood in between was written over.
     #expect(try site.anchor.conflicts() == ["hidden lost to NULL: unseen (client-wins)"])

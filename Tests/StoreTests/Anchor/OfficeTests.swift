@@ -233,7 +233,7 @@ import Testing
     // Nobody will judge any more, so nothing waits for that.
     for replica in site.replicas {
       #expect(try replica.store.verdicts.unjudgedCount() == 0)
-      #expect(try replica.store.figures().unjudged == 0)
+      #expect(try replica.store.survey.figures().unjudged == 0)
     }
     // From now on the newest wins.
     try site.a.write("UPDATE note SET text = 'a' WHERE id = 'r'", at: 50)

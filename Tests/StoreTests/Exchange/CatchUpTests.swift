@@ -199,7 +199,7 @@ import Testing
     // Its file keeps this length as long as anybody has it open.
     try r[0].write(writing)
     try r[0].foldAll()
-    #expect(try r[0].store.health().walBytes > pace.walBytes)
+    #expect(try r[0].store.survey.health().walBytes > pace.walBytes)
     let opened = try r[0].store.openExport(.above(Frontier()), at: r[0].now)
     defer { try? r[0].store.closeExport(opened.id) }
     guard case .batch = try r[0].store.readExport(opened.id, at: r[0].now) else {

@@ -129,7 +129,7 @@ import Testing
     #expect(try r[0].content("u") == r[1].content("u"))
     #expect(try Self.value(r[1], old(0)) == "a before")
     #expect(try Self.value(r[0], now(2)) == "o" && Self.value(r[0], now(8)) == "o")
-    #expect(try r[0].store.figures().parked == 0 && r[1].store.figures().parked == 0)
+    #expect(try r[0].store.survey.figures().parked == 0 && r[1].store.survey.figures().parked == 0)
     let waiting = try r[1].store.waitingKeys()
     #expect(waiting.map(\.isBehind) == [true] && waiting.map(\.rows) == [9])
     #expect(r[0].store.position.digest.root == r[1].store.position.digest.root)
@@ -154,7 +154,7 @@ import Testing
     }
     #expect(try r.flatMap { try $0.store.conflictList(all: true) }.isEmpty)
     #expect(try r.flatMap { try $0.store.waitingKeys() }.isEmpty)
-    #expect(try r.map { try $0.store.figures().parked } == [0, 0, 0])
+    #expect(try r.map { try $0.store.survey.figures().parked } == [0, 0, 0])
     // It goes on as if nothing had been.
     try Self.set(r[2], now(9), "after all")
     try Self.settle(r)

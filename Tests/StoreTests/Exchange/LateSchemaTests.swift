@@ -21,7 +21,7 @@ import Testing
   @Test func `rows wait for their table and are passed on meanwhile`() throws {
     let r = try line()
     try r[1].pull(from: r[0])
-    #expect(try r[1].store.figures().parked == 3)
+    #expect(try r[1].store.survey.figures().parked == 3)
     try r[2].pull(from: r[1])
     #expect(try r[2].content("word") == r[0].content("word"))
     try r[1].write(Self.schema)
@@ -169,7 +169,7 @@ import Testing
     try r[2].pull(from: r[1])
     #expect(try Verdict(r, Self.word).faults == [])
     #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'delta'") == .integer(4))
-    #expect(try r[1].store.figures().conflicts == 1)
+    #expect(try r[1].store.survey.figures().conflicts == 1)
   }
 
   @Test func `a table that was dropped and made anew is filled by the others`() throws {

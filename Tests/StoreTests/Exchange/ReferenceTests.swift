@@ -42,7 +42,7 @@ import Testing
   /// What foreign_key_check finds, and how many rows wait.
   private func state(_ replica: TestReplica) throws -> [Int] {
     let broken = try replica.application.rows("PRAGMA foreign_key_check").count
-    return [broken, try replica.store.figures().parked]
+    return [broken, try replica.store.survey.figures().parked]
   }
 
   @Test func `wait while the rows of a table that was created anew are not here again`() throws {

@@ -1,37 +1,22 @@
 import Replication
 import SQLite
 
-/// What `status` and `doctor` want to know.
-extension Store {
-  package struct TableFigures: Sendable, Equatable {
-    package var name: String
-    /// The name under which the site knows it.
-    package var first: String
-    package var rule: String
-    package var rows: Int
-    /// False while the table does not exist here.
-    package var isPresent: Bool
-    /// Rows with NULL in their key: they are not replicated.
-    package var rowsWithoutKey: Int
-    /// Rows that went with a table of its name and have not come again.
-    package var lost = 0
-  }
+/// What people are told about a file and what is in it. It only reads.
+package struct Survey {
+  let connection: Connection
+  let tables: Tables
+  let versionFigures: VersionFigures
+  let lost: LostVersions
+  let pending: PendingTable
+  let putBacks: PutBackTable
+  let verdicts: Verdicts
+  let rights: Rights
+  let derivedTrouble: String?
+}
 
-  package struct Figures: Sendable, Equatable {
-    package var tables: [TableFigures]
-    package var conflicts: Int
-    package var parked: Int
-    /// Journal entries that are not folded yet.
-    package var unfolded: Int
-    /// Edits that no anchor has judged yet, also those of others.
-    package var unjudged: Int
-    /// Own edits without a verdict, also where nobody judges.
-    package var withoutVerdict: Int
-    /// What a trigger that keeps an index or a cache has failed with.
-    package var derivedTrouble: String?
-  }
-
-  package func figures() throws(StoreError) -> Figures {
+/// How much there is.
+extension Survey {
+  package func figures() throws(StoreError) -> StoreFigures {
     let withoutVerdict = try verdicts.openCount()
     return try reporting { () throws(SQLiteError) in
       let unfolded = try Journal.count(on: connection)
@@ -40,14 +25,14 @@ extension Store {
         tables.append(try figures(of: name, rule, isFolded: unfolded == 0))
       }
       let unawaited = try verdicts.unjudgedUnawaited() + verdicts.unjudgedCertificates(pending)
-      return Figures(
+      return StoreFigures(
         tables: tables,
         conflicts: try number(Self.openConflicts),
         parked: try parkedCount(),
         unfolded: unfolded,
-        unjudged: office.isHeld ? withoutVerdict + unawaited : 0,
+        unjudged: verdicts.office.isHeld ? withoutVerdict + unawaited : 0,
         withoutVerdict: withoutVerdict,
-        derivedTrouble: derived.trouble)
+        derivedTrouble: derivedTrouble)
     }
   }
 
@@ -55,7 +40,7 @@ extension Store {
     of name: String, _ rule: String, isFolded: Bool
   ) throws(SQLiteError) -> TableFigures {
     var figures = TableFigures(
-      name: nameHere(name), first: name, rule: rule, rows: 0, isPresent: false, rowsWithoutKey: 0)
+      name: tables.nameHere(name), first: name, rule: rule, rows: 0, isPresent: false, rowsWithoutKey: 0)
     guard let table = tables.table(name), let schema = table.schema else { return figures }
     figures.isPresent = true
     figures.lost = try lost.count(of: table)
@@ -82,7 +67,7 @@ extension Store {
   /// may show others: it is compared with them, may not be read, or rows are yet to be put back.
   private func standing(in table: ReplicaTable) throws(SQLiteError) -> Int? {
     guard table.isLeading, rights.right(to: table.name) != .none, putBacks.isEmpty,
-      let live = versionFigures.live(table.id), try comparison(of: table.id) == nil
+      let live = versionFigures.live(table.id), try tables.comparison(of: table.id) == nil
     else { return nil }
     let shelved = try connection.scalar(
       "SELECT count(*) FROM _flotilla_shelf WHERE tbl = ? AND why <> 'columns'",
@@ -125,7 +110,7 @@ extension Store {
 
   private func rulesByTable() throws(SQLiteError) -> [(String, String)] {
     try connection.rows("SELECT name, rule FROM \(Tables.listing) ORDER BY name").map {
-      ($0[0].string ?? "", Self.ruleName($0[1].string))
+      ($0[0].string ?? "", Store.ruleName($0[1].string))
     }
   }
 
@@ -144,6 +129,27 @@ extension Store {
 
   private func number(_ sql: String) throws(SQLiteError) -> Int {
     Int(try connection.scalar(sql).integer ?? 0)
+  }
+}
+
+/// Whether the file is whole.
+extension Survey {
+  package func health() throws(StoreError) -> FileHealth {
+    try reporting { () throws(SQLiteError) in
+      var uncaptured: [String] = []
+      for table in tables.tracked {
+        guard let schema = table.schema else { continue }
+        if try !Capture.isIntact(schema, id: table.id, on: connection) {
+          uncaptured.append(schema.name)
+        }
+      }
+      let look = try QuickCheck(connection)
+      return FileHealth(
+        damage: look.damage, breach: look.breach,
+        hasJournal: try Journal.isPresent(on: connection), uncaptured: uncaptured,
+        journalMode: try connection.scalar("PRAGMA journal_mode").string ?? "?",
+        bytes: FileSize.of(connection.path), walBytes: FileSize.of(connection.path + "-wal"))
+    }
   }
 }
 
