@@ -208,6 +208,13 @@ package final class Store {
       derivedTrouble: derived.trouble)
   }
 
+  /// What people are told about its tables.
+  package var tableSurvey: TableSurvey {
+    TableSurvey(
+      connection: connection, tables: tables, versions: versions, lost: lost, kinship: kinship,
+      references: references)
+  }
+
   /// What this replica holds now.
   package var position: Position {
     var position = Position(

@@ -75,7 +75,9 @@ import Testing
     let program = try Connection(path: path, mode: .create)
     _ = try program.rows("PRAGMA journal_mode = WAL")
     try program.execute("CREATE TABLE t(a); BEGIN IMMEDIATE; INSERT INTO t VALUES (1)")
-    let error = #expect(throws: StoreError.self) { try ReplicaFile.tryWriting(path: path, patience: 50) }
+    let error = #expect(throws: StoreError.self) {
+      try ReplicaFile.tryWriting(path: path, patience: 50)
+    }
     #expect(error?.cause?.isBusy == true)
     try program.execute("COMMIT")
     let (isDone, commits) = (Locked(false), Locked(0))
@@ -192,7 +194,8 @@ import Testing
       let fold = Task { try await actor.fold().0.versions }
       for _ in 0..<3 {
         #expect(
-          try await actor.run { (store) throws(StoreError) in try store.survey.figures() }.unfolded == 1)
+          try await actor.run { (store) throws(StoreError) in try store.survey.figures() }.unfolded
+            == 1)
       }
       try other.execute("COMMIT")
       #expect(try await fold.value == 1)

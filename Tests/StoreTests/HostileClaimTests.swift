@@ -105,19 +105,19 @@ import Testing
     for number in 0..<3 { try send(number, UInt64(number + 1), to: replicas[0]) }
     try KeysTests.settle(replicas)
     for replica in replicas {
-      let stray = try replica.store.strayTables()
+      let stray = try replica.store.tableSurvey.strayTables()
       #expect(stray.map(\.name) == ["invented0", "invented1", "invented2"])
       #expect(stray.allSatisfy { $0.authors == [HostileKeysTests.liar] && $0.rows == 1 })
     }
     KeysTests.later(replicas[0], than: replicas)
     try replicas[0].store.endStrayTables(["invented0", "invented1"], at: replicas[0].now)
-    #expect(try replicas[0].store.strayTables().map(\.name) == ["invented2"])
+    #expect(try replicas[0].store.tableSurvey.strayTables().map(\.name) == ["invented2"])
     try KeysTests.settle(replicas)
     // One of the same time comes late.
     try send(1, 7, after: 2, to: replicas[1])
     try KeysTests.settle(replicas)
     for replica in replicas {
-      #expect(try replica.store.strayTables().map(\.name) == ["invented2"])
+      #expect(try replica.store.tableSurvey.strayTables().map(\.name) == ["invented2"])
       #expect(try replica.store.trackedTables().map(\.name) == ["patient"])
     }
     #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)

@@ -95,7 +95,7 @@ import Testing
     #expect(try replica.store.schemaObjects().count == (virtual.isEmpty ? 27 : 28))
     #expect(try replica.store.untrackedTables().isEmpty)
     var skipped: [String] = []
-    #expect(try replica.store.trackableNames(skipped: &skipped).isEmpty)
+    #expect(try replica.store.tableSurvey.trackableNames(skipped: &skipped).isEmpty)
     try replica.reopen()
     try replica.write("INSERT INTO note VALUES (1, 'x')")
     try replica.foldAll()

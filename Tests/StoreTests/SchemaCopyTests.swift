@@ -67,7 +67,7 @@ import Testing
     let remarks = try Store.create(objects, on: second.store.connection)
     #expect(remarks == ["\(names[1]) was left out: this file has it as \(names[0])"])
     try second.pull(from: first)
-    #expect(try second.store.waitingTables() == [])
+    #expect(try second.store.tableSurvey.waitingTables() == [])
     try second.write("ALTER TABLE \(names[0]) RENAME TO \(names[1])")
     let fresh = try TestReplica(3)
     #expect(try Store.create(objects, on: fresh.store.connection) == [])

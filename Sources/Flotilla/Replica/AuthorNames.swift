@@ -20,7 +20,8 @@ struct AuthorNames {
   /// Whether a member that was shut out writes under an origin, or nobody that is known.
   func isNobody(_ origin: Origin, _ store: Store) throws(StoreError) -> Bool {
     if origin == own.origin { return false }
-    return try store.members.author(of: origin).map { shutOut.contains($0) || names[$0] == nil } ?? true
+    return try store.members.author(of: origin).map { shutOut.contains($0) || names[$0] == nil }
+      ?? true
   }
 
   func name(_ node: Identity) -> String? { names[node] }

@@ -7,7 +7,7 @@ extension Replica {
   /// Conflicts, the latest first, and parked rows; `all` shows settled ones, too.
   public func conflicts(all: Bool = false) async throws(FlotillaError) -> ConflictReport {
     var report = try await withFile { store throws(StoreError) in
-      let (names, asked) = (try AuthorNames(store), try store.askedTables())
+      let (names, asked) = (try AuthorNames(store), try store.tableSurvey.askedTables())
       return ConflictReport(
         conflicts: try store.conflictList(all: all).map { conflict throws(StoreError) in
           try names.report(conflict, store)

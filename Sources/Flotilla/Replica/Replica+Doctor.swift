@@ -152,15 +152,16 @@ struct Examination {
       let names = try AuthorNames(store)
       let stray = try judgeStray(store, names, repair: repair)
       try judgeRows(
-        in: sidecar.database, asked: try store.askedTables().map(store.siteName) + stray,
+        in: sidecar.database,
+        asked: try store.tableSurvey.askedTables().map(store.siteName) + stray,
         named: store.nameHere)
-      judgeReferences(try store.brokenReferences())
+      judgeReferences(try store.tableSurvey.brokenReferences())
       judgeColumns(try store.keptColumns())
-      judgeKeys(try store.waitingKeys(), names)
+      judgeKeys(try store.tableSurvey.waitingKeys(), names)
       judge(try store.survey.size(), isNodeRunning: lock == nil)
       judge(try store.untrackedTables(), takesNew: try store.takesNewTables())
       // A node that runs tells it itself.
-      if lock != nil { judge(try store.waitingTables()) }
+      if lock != nil { judge(try store.tableSurvey.waitingTables()) }
     } catch {
       let error = FlotillaError(error, path: path)
       add("file", .error, error.message, error.remedy)

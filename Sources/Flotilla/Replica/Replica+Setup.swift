@@ -120,7 +120,8 @@ extension Replica {
     do {
       try KeyFolder(sidecar).create(keys)
       let remarks = try reporting(path) { () throws(StoreError) in
-        try ReplicaFile.initialise(path: database, as: identities, creating: objects, copying: copying)
+        try ReplicaFile.initialise(
+          path: database, as: identities, creating: objects, copying: copying)
       }
       PairingNote.forget(sidecar)
       return remarks

@@ -67,6 +67,8 @@ extension ReplicaFile {
   }
 
   package func setLastPath(_ path: String) throws(StoreError) {
-    try reporting { () throws(SQLiteError) in try Meta(connection: connection).set(.path, .string(path)) }
+    try reporting { () throws(SQLiteError) in
+      try Meta(connection: connection).set(.path, .string(path))
+    }
   }
 }

@@ -101,28 +101,4 @@ extension Store {
     }
     return values
   }
-
-  /// A foreign key between tracked tables that does not hold.
-  package struct BrokenReference: Sendable {
-    package var table: String
-    package var columns: [String]
-    package var parent: String
-    package var rows: Int
-  }
-
-  /// The foreign keys that a program has broken, and in how many rows.
-  package func brokenReferences() throws(StoreError) -> [BrokenReference] {
-    try reporting { () throws(SQLiteError) in
-      var broken: [BrokenReference] = []
-      for reference in references.all {
-        let count = try connection.scalar("SELECT count(*) FROM (\(reference.dangling))").integer
-        guard let count, count > 0 else { continue }
-        broken.append(
-          BrokenReference(
-            table: reference.child.name, columns: reference.columns,
-            parent: reference.parent.name, rows: Int(count)))
-      }
-      return broken
-    }
-  }
 }

@@ -40,7 +40,8 @@ extension Survey {
     of name: String, _ rule: String, isFolded: Bool
   ) throws(SQLiteError) -> TableFigures {
     var figures = TableFigures(
-      name: tables.nameHere(name), first: name, rule: rule, rows: 0, isPresent: false, rowsWithoutKey: 0)
+      name: tables.nameHere(name), first: name, rule: rule, rows: 0, isPresent: false,
+      rowsWithoutKey: 0)
     guard let table = tables.table(name), let schema = table.schema else { return figures }
     figures.isPresent = true
     figures.lost = try lost.count(of: table)

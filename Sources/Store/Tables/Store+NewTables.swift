@@ -97,7 +97,7 @@ extension Store {
     if let original = ScratchName.original(of: name, among: known) {
       return .scratch(of: original)
     }
-    if case .refused(let reason, let remedy) = try trackability(of: name) {
+    if case .refused(let reason, let remedy) = try tableSurvey.trackability(of: name) {
       return .refused(reason: reason, remedy: remedy)
     }
     for table in tables.tracked where !table.isHere {

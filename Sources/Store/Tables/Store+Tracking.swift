@@ -292,7 +292,7 @@ extension Store {
     let late = tables.byID.values.filter { !$0.isTracked && !$0.isHeld }
     guard !late.isEmpty else { return }
     for table in late {
-      let (settings, name) = (try settings(), try settingsKey(table.name))
+      let (settings, name) = (try tables.settingsTable(), try tables.settingsKey(table.name))
       // The anchor may have to judge these rows, or the settings that track their table.
       let unjudged = try connection.row(
         "SELECT 1 FROM _flotilla_pending WHERE tbl = ? OR (tbl, key) = (?, ?) LIMIT 1",

@@ -16,6 +16,9 @@ extension Tables {
   /// The name in this file of a table of the site.
   func nameHere(_ name: String) -> String { table(name)?.nameHere ?? name }
 
+  /// The name under which the site knows what this file, or the site, calls so.
+  func siteName(_ name: String) -> String { table(called: name)?.name ?? name }
+
   /// The canonical key of a row; nil if the table is not here or a key column is missing.
   package func key(
     of table: String, _ values: [String: Replication.Value]
@@ -61,5 +64,24 @@ extension Tables {
       try connection.rows("SELECT name FROM \(Tables.listing) AND rule = '' ORDER BY name")
         .compactMap { $0[0].string }
     }
+  }
+}
+
+/// The settings of the site, which are rows as well.
+extension Tables {
+  func settingsTable(_ name: String = Tables.settings) throws(StoreError) -> ReplicaTable {
+    guard let table = table(name) else {
+      throw StoreError(.notInitialised, "the table of settings is missing")
+    }
+    return table
+  }
+
+  func settingsKey(
+    _ name: String, in settings: String = Tables.settings
+  ) throws(StoreError) -> Key {
+    guard let key = try settingsTable(settings).key([.text(Array(name.utf8))]) else {
+      throw StoreError(.table, "a table has no name")
+    }
+    return key
   }
 }

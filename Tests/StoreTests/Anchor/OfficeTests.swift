@@ -372,7 +372,9 @@ import Testing
       let verdict = taking ? "rejected older newest-wins" : "accepted newest-wins"
       #expect(try site.a.verdicts() == Array(repeating: verdict, count: 9))
       #expect(try site.a.conflicts().count == 9)
-      #expect(try site.a.store.verdicts.unjudgedCount() == 0 && site.b.store.verdicts.unjudgedCount() == 0)
+      #expect(
+        try site.a.store.verdicts.unjudgedCount() == 0 && site.b.store.verdicts.unjudgedCount() == 0
+      )
     }
   }
 

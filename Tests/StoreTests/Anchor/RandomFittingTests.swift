@@ -33,7 +33,8 @@ import Testing
     #expect(try site.isEqual, repeated)
     for replica in site.replicas {
       #expect(try replica.store.parkedRows().isEmpty, repeated)
-      #expect(try replica.pendingTexts.isEmpty && replica.store.verdicts.unjudgedCount() == 0, repeated)
+      #expect(
+        try replica.pendingTexts.isEmpty && replica.store.verdicts.unjudgedCount() == 0, repeated)
       #expect(
         try replica.application.prepareRows("PRAGMA foreign_key_check").isEmpty, repeated)
       #expect(

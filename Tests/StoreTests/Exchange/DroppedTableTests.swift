@@ -332,20 +332,20 @@ import Testing
 
   @Test func `tables and rows that wait are listed with the reason`() throws {
     let r = try line()
-    #expect(try r[1].store.waitingTables() == [])
+    #expect(try r[1].store.tableSurvey.waitingTables() == [])
     try r[1].write("DROP TABLE word")
     try r[1].foldAll()
-    let waiting = try #require(r[1].store.waitingTables().first)
+    let waiting = try #require(r[1].store.tableSurvey.waitingTables().first)
     #expect(waiting.name == "word" && waiting.rows == 0 && waiting.lost == 3)
     #expect(waiting.reason.contains("no table"))
     try r[1].repair(from: r[0])
     try r[1].write("CREATE VIEW word AS SELECT 1 AS w")
     try r[1].foldAll()
-    let view = try #require(r[1].store.waitingTables().first)
+    let view = try #require(r[1].store.tableSurvey.waitingTables().first)
     #expect(view.reason.contains("is a view") && view.remedy != nil)
     #expect(view.rows == 3 && view.lost == 0)
     #expect(
-      try r[1].store.shelvedRows() == [
+      try r[1].store.tableSurvey.shelvedRows() == [
         ShelvedRows(table: "word", reason: .missingTable, rows: 3)
       ])
   }

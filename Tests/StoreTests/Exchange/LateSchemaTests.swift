@@ -42,7 +42,7 @@ import Testing
     _ = try r[1].store.fold(at: r[1].now)
     try r[1].write("DELETE FROM word WHERE w = 'gamma'")
     try r[1].foldAll()
-    #expect(try r[1].store.shelvedRows() == [])
+    #expect(try r[1].store.tableSurvey.shelvedRows() == [])
     #expect(try r[1].value("SELECT meaning FROM word WHERE w = 'gamma'") == .integer(3))
     try r[0].pull(from: r[1])
     #expect(try Verdict(r, Self.word).faults == [])

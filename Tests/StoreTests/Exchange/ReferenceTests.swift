@@ -320,7 +320,7 @@ import Testing
     try first.write("INSERT INTO part VALUES ('p', 'there'), ('q', 'gone')")
     try first.foldAll()
     try second.pull(from: first)
-    #expect(try second.store.askedTables() == ["part"])
+    #expect(try second.store.tableSurvey.askedTables() == ["part"])
     try first.write("DELETE FROM part WHERE id = 'q'")
     try second.write(
       """

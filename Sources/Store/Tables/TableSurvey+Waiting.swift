@@ -1,57 +1,8 @@
 import Replication
 import SQLite
 
-/// A table that the site tracks and that this replica cannot take part in.
-///
-/// Its rows are kept and passed on meanwhile, and are put in place as soon as the table fits. To be
-/// shown by `status` and `doctor`, for nothing else says that these rows are not seen here.
-package struct WaitingTable: Sendable, Equatable {
-  package var name: String
-  /// Why it cannot be replicated here, as `track` would say: there is no such table, it has no
-  /// primary key, it is a view.
-  package var reason: String
-  package var remedy: String?
-  /// Rows that are kept beside it.
-  package var rows: Int
-  /// Rows that were here until the table was dropped or renamed. They cannot be passed on until
-  /// another node has sent them again, and who gets all else from here still counts as behind. If
-  /// no node has the table any more, the remedy is to stop tracking it.
-  package var lost: Int
-  /// Set if there is a table of that name here, and its owner has not said that it is meant.
-  package var question: Question?
-
-  /// What the owner of a table is to be asked.
-  package struct Question: Sendable, Equatable {
-    /// Who tracks a table of that name, if that is known.
-    package var node: String?
-    /// How many rows the table has here.
-    package var rowsHere: Int
-  }
-}
-
-/// Rows of one table that cannot be put into it at present, for one reason.
-package struct ShelvedRows: Sendable, Equatable {
-  package enum Reason: Sendable, Equatable {
-    /// The rows stand in the table; some of their columns do not exist here.
-    case missingColumns
-    /// The table does not exist here, or is not tracked yet.
-    case missingTable
-    /// They would break a constraint beside what stands.
-    case constraint
-    /// They refer to rows that nobody has.
-    case reference
-    /// They refer to rows that are parked themselves.
-    case parent
-    /// They are larger than may travel: an older content stands here, or none.
-    case tooLarge
-  }
-
-  package var table: String
-  package var reason: Reason
-  package var rows: Int
-}
-
-extension Store {
+/// What rows of others wait for.
+extension TableSurvey {
   /// The tables that the site tracks and this replica lacks or cannot replicate, with the reason.
   package func waitingTables() throws(StoreError) -> [WaitingTable] {
     var waiting: [WaitingTable] = []
@@ -104,7 +55,7 @@ extension Store {
       let name = try TableSchema.all(on: connection).first(where: { isSameName($0, table.nameHere) }
       )
     else { return nil }
-    let (settings, key) = (try settings(), try settingsKey(table.name))
+    let (settings, key) = (try tables.settingsTable(), try tables.settingsKey(table.name))
     return try reporting { () throws(SQLiteError) in
       let origin = try versions.version(table: settings.id, key: key)?.dot.origin
       let author = try origin.flatMap { origin throws(SQLiteError) in
@@ -135,26 +86,14 @@ extension Store {
         return nil
       }
       return ShelvedRows(
-        table: nameHere(name), reason: ShelvedRows.Reason(why), rows: Int(row[2].integer ?? 0))
+        table: tables.nameHere(name), reason: ShelvedRows.Reason(why),
+        rows: Int(row[2].integer ?? 0))
     }
   }
 }
 
-/// A table whose key has another shape here than at other nodes: it waits, all else goes on.
-package struct WaitingKey: Sendable, Equatable {
-  package var table: String
-  /// The key of the table here, and elsewhere.
-  package var here: KeyShape
-  package var there: KeyShape
-  /// True if the key was changed elsewhere and not here; else this is what it was before.
-  package var isBehind: Bool
-  /// Live rows of that other key that are kept here.
-  package var rows: Int
-  /// Who wrote them, as far as that is known; at most a few.
-  package var authors: [Identity]
-}
-
-extension Store {
+/// Tables whose key is another one elsewhere.
+extension TableSurvey {
   /// The tables of which rows are kept in another shape of key than they have here.
   package func waitingKeys() throws(StoreError) -> [WaitingKey] {
     var waiting: [WaitingKey] = []
@@ -196,19 +135,6 @@ extension Store {
       guard table.isHere, table.isLeading, table.generation > 0, let key = table.keyShape
       else { return nil }
       return (table.name, key, TableKey(table: table.seed, key: key.fingerprint))
-    }
-  }
-}
-
-extension ShelvedRows.Reason {
-  init(_ why: Shelf.Why) {
-    switch why {
-    case .columns: self = .missingColumns
-    case .table: self = .missingTable
-    case .constraint: self = .constraint
-    case .reference: self = .reference
-    case .parent: self = .parent
-    case .tooLarge: self = .tooLarge
     }
   }
 }
