@@ -200,6 +200,14 @@ package final class Store {
   /// What is known of what everybody holds.
   package var stability: Stability { deletions.stability }
 
+  /// The conflict log, for people.
+  package var conflictLog: Conflicts {
+    Conflicts(connection: connection, meta: meta, log: conflicts, tables: tables)
+  }
+
+  /// The schema that a first copy starts from.
+  package var schemaCopy: SchemaCopy { SchemaCopy(connection: connection, tables: tables) }
+
   /// What people are told about it.
   package var survey: Survey {
     Survey(
@@ -236,6 +244,18 @@ package final class Store {
     let mode = try reporting { () throws(SQLiteError) in try meta.text(.journalMode) }
     exports.removeAll()
     try ReplicaFile.remove(from: connection, journalMode: mode)
+  }
+
+  /// Lets go of the oldest rulings beyond what is kept.
+  package func trimRulings() throws(StoreError) {
+    try reporting { () throws(SQLiteError) in
+      try connection.transaction { () throws(SQLiteError) in try rulings.trim() }
+    }
+  }
+
+  /// Lets go of the oldest settled verdicts.
+  package func trimVerdicts(at now: Instant) throws(StoreError) {
+    try verdicts.trim(at: now, atOnce: pace.comparedRows)
   }
 
   /// Runs `body` in one write transaction of the file.

@@ -145,7 +145,7 @@ import Testing
     for replica in replicas {
       #expect(try replica.store.trackedTables().map(\.name) == ["patient", "visit"])
     }
-    #expect(try replicas[1].store.conflictList(all: true).isEmpty)
+    #expect(try replicas[1].store.conflictLog.list(all: true).isEmpty)
     #expect(try replicas[1].prepareRows("SELECT id FROM visit") == ["5"])
   }
 

@@ -54,7 +54,7 @@ import Testing
       as: ReplicaFile.Identities(
         site: TestReplica.site, siteName: "Test", node: Identity(high: 3, low: 0),
         nodeName: "node-3", origin: Origin(rawValue: 3)),
-      creating: try first.store.schemaObjects() + [
+      creating: try first.store.schemaCopy.objects() + [
         SchemaObject(kind: .view, name: "bad", sql: "CREATE VIEW bad AS SELECT"),
         SchemaObject(kind: .view, name: "worse", sql: "DROP TABLE item"),
       ])

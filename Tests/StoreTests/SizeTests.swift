@@ -64,16 +64,16 @@ import Testing
       INSERT INTO _flotilla_conflict(id, name, key, at, reason, state)
       SELECT i, 'note', x'00', \(a.clock), 'older', iif(i > 10050, 'dismissed', 'open') FROM n
       """)
-    try a.store.setConflictBounds(count: 10_000, days: nil, at: a.now)
+    try a.store.conflictLog.setBounds(count: 10_000, days: nil, at: a.now)
     #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(10_000))
     #expect(
       try a.value("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'")
         == .integer(10_000))
     #expect(try a.value("SELECT min(id) FROM _flotilla_conflict") == .integer(51))
     a.clock += 401 * 86_400_000
-    try a.store.trimConflicts(at: a.now)
+    try a.store.conflictLog.trim(at: a.now)
     #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
-    #expect(try a.store.conflictsGone() == 10_100)
+    #expect(try a.store.conflictLog.gone() == 10_100)
   }
 
   @Test func `of conflicts is a quarter of the file, and some thousands at least`() throws {
@@ -85,7 +85,7 @@ import Testing
       INSERT INTO _flotilla_conflict(id, name, key, at, reason, loser, winner)
       SELECT i, 'note', x'00', \(a.clock), 'older', zeroblob(60), zeroblob(60) FROM n
       """)
-    try a.store.trimConflicts(at: a.now)
+    try a.store.conflictLog.trim(at: a.now)
     let size = try a.store.survey.size()
     let share =
       Double(size.part("conflict").bytes)
@@ -93,22 +93,22 @@ import Testing
     #expect(0.15...0.3 ~= share, "\(share)")
     let kept = try #require(try count().integer)
     #expect(kept > 2_000)
-    #expect(try a.store.conflictsGone() == 9_000 - Int(kept))
+    #expect(try a.store.conflictLog.gone() == 9_000 - Int(kept))
     #expect(try a.value("SELECT min(id) FROM _flotilla_conflict") == .integer(9_001 - kept))
 
     // However large they are, some thousands stay; and a count that was chosen holds.
     try a.application.execute("UPDATE _flotilla_conflict SET loser = zeroblob(20000)")
-    try a.store.trimConflicts(at: a.now)
+    try a.store.conflictLog.trim(at: a.now)
     #expect(try count() == .integer(2_000))
     try a.application.execute(
       "INSERT INTO _flotilla_conflict(name, key, at, reason, loser, winner) "
         + "SELECT name, key, at, reason, loser, winner FROM _flotilla_conflict")
-    try a.store.setConflictBounds(count: 3_000, days: nil, at: a.now)
+    try a.store.conflictLog.setBounds(count: 3_000, days: nil, at: a.now)
     #expect(try count() == .integer(3_000))
-    #expect(try a.store.conflictBounds().bytes == nil)
-    try a.store.setConflictBoundsByDefault(at: a.now)
+    #expect(try a.store.conflictLog.bounds().bytes == nil)
+    try a.store.conflictLog.setBoundsByDefault(at: a.now)
     #expect(try count() == .integer(2_000))
-    #expect(try a.store.conflictBounds().bytes != nil)
+    #expect(try a.store.conflictLog.bounds().bytes != nil)
   }
 
   /// Entries about rows of so many bytes that somebody has lost.
@@ -134,13 +134,13 @@ import Testing
     let own = Int64(bitPattern: a.origin.rawValue)
     try lose(70, of: own, 1 << 20, at: a)
     try lose(1, of: 55, 80 << 20, at: a)
-    try a.store.trimConflicts(at: a.now)
+    try a.store.conflictLog.trim(at: a.now)
     let left = try [99, 77, 78, own, 55].map { try kept(of: $0, at: a) }
     #expect(left == [3, 23, 40, 70, 1])
-    #expect(try a.store.conflictsGone() == 17)
+    #expect(try a.store.conflictLog.gone() == 17)
     // Nor do they go by the number of others.
     try lose(10_000, of: 66, 10, at: a)
-    try a.store.trimConflicts(at: a.now)
+    try a.store.conflictLog.trim(at: a.now)
     #expect(try kept(of: 99, at: a) == 3)
   }
 
@@ -150,7 +150,7 @@ import Testing
     let entry = Shelf.Entry(
       why: .constraint, values: [("id", .integer(1)), ("text", text)], keyCount: 1)
     for isChosen in [false, true] {
-      if isChosen { try a.store.setConflictBounds(count: 5_000, days: nil, at: a.now) }
+      if isChosen { try a.store.conflictLog.setBounds(count: 5_000, days: nil, at: a.now) }
       try a.store.transaction {
         for seq in 1...UInt64(120) {
           let dot = Dot(Origin(rawValue: isChosen ? 78 : 77), seq)

@@ -177,7 +177,7 @@ extension Node {
     guard times.takeTrim(at: Uptime.now) else { return }
     do {
       try await store.patiently { (store) throws(StoreError) in
-        try store.trimConflicts(at: self.clock.now)
+        try store.conflictLog.trim(at: self.clock.now)
         try store.trimRulings()
         try store.trimVerdicts(at: self.clock.now)
         try store.feed.tend(at: Uptime.wall)

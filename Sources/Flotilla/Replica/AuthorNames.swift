@@ -42,7 +42,7 @@ struct AuthorNames {
       winner: try side(conflict.winner, beside: conflict.loser, store),
       loser: try side(conflict.loser, beside: conflict.winner, store))
     if [.rekeyed, .dismissed].contains(conflict.state),
-      let (key, rows) = try store.rekeyed(conflict)
+      let (key, rows) = try store.conflictLog.rekeyed(conflict)
     {
       report.became = ConflictReport.Became(
         key: Replica.key(key, of: conflict.table, in: store), rows: rows)

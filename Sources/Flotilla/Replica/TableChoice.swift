@@ -28,7 +28,7 @@ struct TableChoice {
         let table = try store.tableSurvey.declaredName(name)
         accepted.append(table)
         remarks += texts.map { TableRemark(table: table, text: $0) }
-        if selection != .all, try store.isBook(table) {
+        if selection != .all, try store.tableSurvey.isBook(table) {
           remarks.append(TableRemark(table: table, text: quoted(table) + " " + Self.bookWarning))
         }
       }
@@ -96,7 +96,7 @@ struct TableChoice {
     }
     var names: [String] = []
     for name in try store.tableSurvey.trackableNames(skipped: &skipped) {
-      guard try store.isBook(name) else {
+      guard try store.tableSurvey.isBook(name) else {
         names.append(name)
         continue
       }

@@ -84,7 +84,7 @@ enum Year {
         try exchange(at: .life(start + Self.day / 2))
       }
       if day % 15 == 1 { try stores[restores % Year.nodes].backUp() }
-      for store in stores { try store.store.trimConflicts(at: .life(start + Self.day / 2)) }
+      for store in stores { try store.store.conflictLog.trim(at: .life(start + Self.day / 2)) }
     }
 
     private mutating func edit(

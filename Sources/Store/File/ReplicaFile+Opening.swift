@@ -101,7 +101,7 @@ extension ReplicaFile {
         return try connection.transaction { () throws(SQLiteError) in
           try lay(who, journalMode: journalMode, path: path, on: connection)
           try copying?.begin(on: connection)
-          return try Store.create(objects, on: connection)
+          return try SchemaCopy.create(objects, on: connection)
         }
       } catch {
         _ = try? connection.rows("PRAGMA journal_mode = \(journalMode)")

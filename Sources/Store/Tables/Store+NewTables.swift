@@ -89,7 +89,7 @@ extension Store {
   private func kind(
     of name: String, _ choice: TableChoices.Choice?, among known: Set<String>
   ) throws(StoreError) -> UntrackedTable.Kind {
-    if try isBook(name) { return .book }
+    if try MigrationBook.isOne(name, on: connection) { return .book }
     guard choice == nil else { return .old }
     if let first = tables.names.first(of: name), tables.table(first)?.isTracked == true {
       return .scratch(of: nameHere(first))
@@ -106,13 +106,5 @@ extension Store {
       }
     }
     return .new
-  }
-
-  /// Whether a table is the book of a migration tool.
-  package func isBook(_ name: String) throws(StoreError) -> Bool {
-    let columns = try reporting { () throws(SQLiteError) in
-      try connection.rows("SELECT name FROM pragma_table_info(?, 'main')", [.string(name)])
-    }
-    return MigrationBook.isOne(name, columns: columns.compactMap { $0[0].string })
   }
 }

@@ -4,6 +4,10 @@ import SQLite
 /// What is chosen for the whole site: which tables, by which rule, and what becomes of two rows
 /// under one number.
 extension Store {
+  /// The table that holds the site's choice of tables and rules. It has no triggers: `track` and
+  /// `untrack` edit it, and of what else is written into it nobody hears.
+  package static let settings = Tables.settings
+
   /// Tracks tables for the whole site; the caller has checked that they can be.
   ///
   /// Their rows become versions in the folds that follow. It is also the word of this machine for

@@ -90,6 +90,35 @@ extension TableSurvey {
         rows: Int(row[2].integer ?? 0))
     }
   }
+
+  package func parkedRows() throws(StoreError) -> [ParkedRow] {
+    try reporting { () throws(SQLiteError) in
+      let strays = try StrayRows(
+        connection: connection, tables: tables, versions: versions,
+        shelf: Shelf(connection: connection), parentage: try kinship.parentage(tables))
+      var found: [ParkedRow] = []
+      let rows = try connection.rows(
+        """
+        SELECT tbl, key, why, row FROM _flotilla_shelf WHERE why <> 'columns'
+        AND (tbl, key) NOT IN (SELECT tbl, key FROM _flotilla_dismissed) ORDER BY tbl, key
+        """)
+      for row in rows {
+        guard let table = row[0].integer.flatMap({ tables.byID[$0] }), !table.isHeld,
+          let why = row[2].string.flatMap(Shelf.Why.init)
+        else { continue }
+        let entry = Shelf.decode(row[3].blob ?? [], why)
+        var parked = ParkedRow(
+          table: table.nameHere, first: table.name, key: Key(bytes: row[1].blob ?? []),
+          why: why.rawValue,
+          values: tables.namedHere(entry?.values ?? [], in: table.name))
+        if why == .reference {
+          parked.stray = try strays.words(table, parked.key)
+        }
+        found.append(parked)
+      }
+      return found
+    }
+  }
 }
 
 /// Tables whose key is another one elsewhere.

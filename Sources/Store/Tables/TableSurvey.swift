@@ -34,6 +34,11 @@ extension TableSurvey {
     return try Trackability.check(table: known, choice: choice, on: connection)
   }
 
+  /// Whether a table is the book of a migration tool.
+  package func isBook(_ name: String) throws(StoreError) -> Bool {
+    try MigrationBook.isOne(name, on: connection)
+  }
+
   /// The views and virtual tables of the file, in the order of the names. The tables in which a
   /// virtual one keeps its rows are parts of it, and are not told one by one.
   package func untrackableObjects() throws(StoreError) -> [UntrackableObject] {

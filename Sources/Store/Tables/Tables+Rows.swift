@@ -85,3 +85,33 @@ extension Tables {
     return key
   }
 }
+
+/// Columns as this file calls them.
+extension Tables {
+  /// Values by the names that their columns have in this file, where they have one. Of two values
+  /// for one column the one that would go in has it, and the other one the name that it came with.
+  func namedHere(
+    _ values: [(name: String, value: Replication.Value)], in table: String
+  ) -> [(name: String, value: Replication.Value)] {
+    guard let statements = self.table(table)?.statements else { return values }
+    let columns = statements.columns(for: values.map(\.name), values.map(\.value))
+    let named = columns.map { index, column in
+      (column.map { statements.names[$0] } ?? values[index].name, values[index].value)
+    }
+    let others = values.indices.filter { index in
+      !columns.contains { $0.index == index }
+        && !named.contains { isSameName($0.0, values[index].name) }
+    }
+    return named + others.map { values[$0] }
+  }
+
+  /// The names of the columns of a table that travel, those of the key first, as far as it is here.
+  package func columns(of table: String) -> [String] {
+    self.table(called: table)?.statements?.names ?? []
+  }
+
+  /// The names of the key columns of a table, as far as the table is here.
+  package func keyColumns(of table: String) -> [String] {
+    self.table(called: table)?.statements?.keyNames ?? []
+  }
+}

@@ -110,7 +110,7 @@ extension TestReplica {
 
   /// The conflict log: what lost, what stood, why and by which rule, the oldest first.
   func conflicts() throws -> [String] {
-    try store.conflictList(all: true).reversed().map { conflict in
+    try store.conflictLog.list(all: true).reversed().map { conflict in
       let sides = [conflict.loser, conflict.winner].map { side in
         guard let side else { return "?" }
         if side.isDeleted { return "(deleted)" }

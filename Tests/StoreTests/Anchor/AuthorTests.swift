@@ -184,7 +184,7 @@ import Testing
     try site.hear(site.anchor)
     try site.meet()
     #expect(try site.isEqual && site.anchor.text() == "base")
-    #expect(try site.replicas.allSatisfy { try $0.store.parkedRows().isEmpty })
+    #expect(try site.replicas.allSatisfy { try $0.store.tableSurvey.parkedRows().isEmpty })
     #expect(try site.anchor.conflicts() == ["of the anchor lost to base: unseen (server-wins)"])
     #expect(try site.b.conflicts() == ["over it lost to base: offline (server-wins)"])
   }

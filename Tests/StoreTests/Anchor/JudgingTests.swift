@@ -393,7 +393,7 @@ import Testing
     #expect(contents[0].count == 3 && contents[1] == contents[0] && contents[2] == contents[0])
     // Who tracks a table says what its rows are; what was elsewhere is kept in the log.
     #expect(try site.b.value("SELECT sum FROM bill WHERE id = 'both'") == .integer(2))
-    #expect(try site.anchor.store.conflictList(all: true).map(\.table) == ["bill"])
+    #expect(try site.anchor.store.conflictLog.list(all: true).map(\.table) == ["bill"])
     #expect(try site.replicas.allSatisfy { try $0.store.trackedTables().count == 2 })
     #expect(try site.replicas.allSatisfy { try $0.store.verdicts.unjudgedCount() == 0 })
     try site.anchor.store.untrack(["bill"], at: site.anchor.now)

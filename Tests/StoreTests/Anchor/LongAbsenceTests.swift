@@ -66,7 +66,7 @@ import Testing
           "again by \(index) lost to of \(other): unseen (server-wins-on-conflict)"
         ])
     }
-    #expect(try site.anchor.store.conflictList(all: true).count == Self.concurrent)
+    #expect(try site.anchor.store.conflictLog.list(all: true).count == Self.concurrent)
     #expect(
       try site.anchor.value("SELECT count(*) FROM note WHERE text LIKE 'of %'")
         == .integer(Int64(Self.rows)))

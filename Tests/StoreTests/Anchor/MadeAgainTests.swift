@@ -177,13 +177,13 @@ import Testing
     try b.write("INSERT INTO note VALUES ('q', 'of b', '7')", at: 15)
     try a.write("INSERT INTO note VALUES ('p', 'again', '7')", at: 20)
     try a.pull(from: b)
-    #expect(try a.store.parkedRows().count == 1 && a.text("p") == nil)
+    #expect(try a.store.tableSurvey.parkedRows().count == 1 && a.text("p") == nil)
     try site.appoint(nil, heardBy: [a])
     try a.pull(from: anchor)
     for replica in site.replicas { try site.hear(replica) }
     try site.meet()
     for replica in site.replicas {
-      #expect(try replica.store.parkedRows().count == 1 && replica.text("q") == "of b")
+      #expect(try replica.store.tableSurvey.parkedRows().count == 1 && replica.text("q") == "of b")
       #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
     }
     try b.write("UPDATE note SET code = NULL WHERE id = 'q'", at: 30)

@@ -41,9 +41,9 @@ import Testing
     let verdicts = try site.a.store.verdicts.list(after: 0, through: .max)
     #expect(verdicts.map(\.outcome) == [.rejected] && verdicts[0].reason == "not-allowed")
     for replica in [site.anchor, site.a] {
-      #expect(try replica.store.conflictList(all: true).map(\.reason) == ["not-allowed"])
+      #expect(try replica.store.conflictLog.list(all: true).map(\.reason) == ["not-allowed"])
     }
-    #expect(try site.b.store.conflictList(all: true).isEmpty)
+    #expect(try site.b.store.conflictLog.list(all: true).isEmpty)
   }
 
   @Test func `by who may stands everywhere`() throws {
@@ -77,7 +77,7 @@ import Testing
     try site.meet()
     #expect(try rules().allSatisfy { $0 == "newest-wins server-wins" })
     #expect(try site.isEqual)
-    #expect(try site.anchor.store.conflictList(all: true).isEmpty)
+    #expect(try site.anchor.store.conflictLog.list(all: true).isEmpty)
   }
 
   @Test func `is none by giving up a table and choosing it anew`() throws {

@@ -155,7 +155,7 @@ import Testing
         try replica.application.prepareRows("SELECT quote(state) FROM job") == [state],
         sourceLocation: location)
       #expect(try kept(replica) == nil, sourceLocation: location)
-      #expect(try replica.store.conflictList(all: true).isEmpty, sourceLocation: location)
+      #expect(try replica.store.conflictLog.list(all: true).isEmpty, sourceLocation: location)
     }
     #expect(
       r[0].store.position.digest == r[1].store.position.digest, sourceLocation: location)

@@ -169,14 +169,14 @@ import Testing
     try r[0].pull(from: r[1])
     #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'alpha'") == .string("again"))
     // The row that is as it was is no edit.
-    let lost = try r[0].store.conflictList(all: true)
+    let lost = try r[0].store.conflictLog.list(all: true)
     #expect(lost.map { $0.loser?.values.last?.value } == [.integer(1)])
     #expect(lost.first?.winner?.author == r[1].origin)
     try r[2].pull(from: r[0])
     try r[1].repair(from: r[0])
     for replica in r.dropFirst() {
       #expect(try replica.content("word") == r[0].content("word"))
-      #expect(try replica.store.conflictList(all: true).isEmpty)
+      #expect(try replica.store.conflictLog.list(all: true).isEmpty)
     }
   }
 
@@ -189,7 +189,7 @@ import Testing
     try r[1].foldAll()
     try r[0].pull(from: r[1])
     #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'alpha'") == .string("back"))
-    #expect(try r[0].store.conflictList(all: true).isEmpty)
+    #expect(try r[0].store.conflictLog.list(all: true).isEmpty)
   }
 
   /// SQLite gives the numbers of before again.
@@ -292,7 +292,7 @@ import Testing
     try r[1].foldAll()
     #expect(r[1].store.position.frontier == before)
     #expect(try r[1].content("word").count == 2)
-    #expect(try r[1].store.conflictList(all: true).isEmpty)
+    #expect(try r[1].store.conflictLog.list(all: true).isEmpty)
     for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
     #expect(try Verdict(r, Self.words).faults == [])
   }
@@ -326,7 +326,7 @@ import Testing
     try r[2].pull(from: r[0])
     #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'gamma'") == .string("written"))
     #expect(try r[0].content("word").count == 2)
-    #expect(try r[0].store.conflictList(all: true).isEmpty)
+    #expect(try r[0].store.conflictLog.list(all: true).isEmpty)
     #expect(try Verdict(r, Self.words).faults == [])
   }
 

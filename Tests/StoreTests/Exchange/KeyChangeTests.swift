@@ -152,7 +152,7 @@ import Testing
     for (number, value) in expected.enumerated() {
       #expect(try Self.value(r[2], now(number)) == value, "\(number)")
     }
-    #expect(try r.flatMap { try $0.store.conflictList(all: true) }.isEmpty)
+    #expect(try r.flatMap { try $0.store.conflictLog.list(all: true) }.isEmpty)
     #expect(try r.flatMap { try $0.store.tableSurvey.waitingKeys() }.isEmpty)
     #expect(try r.map { try $0.store.survey.figures().parked } == [0, 0, 0])
     // It goes on as if nothing had been.
@@ -171,7 +171,7 @@ import Testing
     try Self.settle(r)
     try Self.expectEqual(r)
     #expect(try r[0].value("SELECT count(*) FROM t").integer == 10)
-    #expect(try r.flatMap { try $0.store.conflictList(all: true) }.isEmpty)
+    #expect(try r.flatMap { try $0.store.conflictLog.list(all: true) }.isEmpty)
   }
 
   @Test(arguments: changes)
@@ -258,7 +258,9 @@ import Testing
     try Self.expectEqual(r)
     #expect(try Self.value(r[1], "id = 'Kk1'") == "a gap")
     // What gives way is in the log.
-    let lost = try r[1].store.conflictList(all: true).compactMap { $0.loser?.values.last?.value }
+    let lost = try r[1].store.conflictLog.list(all: true).compactMap {
+      $0.loser?.values.last?.value
+    }
     #expect(lost.contains(.text(Array("b gap".utf8))))
     // The second says that it has made its rows anew.
     #expect(try r[0].store.tableSurvey.waitingKeys().map(\.rows) == [1])

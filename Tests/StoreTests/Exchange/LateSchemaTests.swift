@@ -267,7 +267,7 @@ import Testing
       hasMore = try r[1].store.fold(at: r[1].now).hasMore
       #expect(try r[1].application.rows("PRAGMA foreign_key_check").isEmpty)
     }
-    #expect(try r[1].store.parkedRows().map(\.why) == ["reference"])
+    #expect(try r[1].store.tableSurvey.parkedRows().map(\.why) == ["reference"])
     try r[0].exchange(with: r[1])
     #expect(try r[0].content("line") == [] && r[1].content("line") == [])
     try r[0].write("INSERT INTO word VALUES ('a', 3)")
@@ -285,7 +285,7 @@ import Testing
     try r[0].exchange(with: r[1])
     #expect(try r[0].prepareRows("SELECT c FROM note ORDER BY id") == ["mine", "first"])
     // The program could not see what was kept for the column.
-    let unseen = try r[1].store.conflictList(all: true).flatMap { $0.loser?.values ?? [] }
+    let unseen = try r[1].store.conflictLog.list(all: true).flatMap { $0.loser?.values ?? [] }
     #expect(unseen.contains { $0.name == "c" && $0.value == .text(Array("first".utf8)) })
     try r[2].write("ALTER TABLE note ADD COLUMN c TEXT")
     try r[2].pull(from: r[0])

@@ -34,7 +34,7 @@ import Testing
       try all[0].exchange(with: all[1])
       #expect(try all.map(rows) == [["first x"], ["first x"]])
       for replica in all {
-        #expect(try replica.store.parkedRows().map(\.why) == ["constraint"])
+        #expect(try replica.store.tableSurvey.parkedRows().map(\.why) == ["constraint"])
       }
     }
   }

@@ -61,7 +61,7 @@ import Testing
   private func check(_ r: [TestReplica], _ wanted: [String], _ line: Int = #line) throws {
     for replica in r {
       #expect(try visits(replica) == wanted, "line \(line), \(replica.origin)")
-      #expect(try replica.store.parkedRows().isEmpty, "line \(line)")
+      #expect(try replica.store.tableSurvey.parkedRows().isEmpty, "line \(line)")
       #expect(try replica.value("PRAGMA foreign_key_check") == .null)
       #expect(replica.store.position.digest == r[0].store.position.digest, "line \(line)")
     }
@@ -329,7 +329,7 @@ import Testing
     #expect(
       try r[0].prepareRows("SELECT p.age FROM visit v JOIN patient p ON p.id = v.person").count == 3
     )
-    #expect(try r[1].store.conflictList(all: true).isEmpty)
+    #expect(try r[1].store.conflictLog.list(all: true).isEmpty)
   }
 
   /// A program's edit of a row that others have deleted and made again meanwhile.
@@ -351,7 +351,7 @@ import Testing
   }
 
   private func ages(logged replica: TestReplica) throws -> [Replication.Value] {
-    try replica.store.conflictList(all: true).compactMap { conflict in
+    try replica.store.conflictLog.list(all: true).compactMap { conflict in
       conflict.loser?.values.first { $0.name == "age" }?.value
     }
   }

@@ -69,7 +69,7 @@ import Testing
       #expect(try replica.content("note") == r[0].content("note"))
       #expect(replica.store.position.digest == r[0].store.position.digest)
       #expect(try replica.application.prepareRows("SELECT why FROM _flotilla_shelf") == [])
-      #expect(try replica.store.conflictList(all: true).isEmpty)
+      #expect(try replica.store.conflictLog.list(all: true).isEmpty)
     }
   }
 

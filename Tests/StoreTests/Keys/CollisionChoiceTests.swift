@@ -65,7 +65,7 @@ import Testing
         try rows(replica, "SELECT name || country FROM port ORDER BY 1")
           == ["pSverige46", "pSweden46"])
     }
-    let losers = try replicas.flatMap { try $0.store.conflictList(all: true) }
+    let losers = try replicas.flatMap { try $0.store.conflictLog.list(all: true) }
       .filter { $0.table == "country" }
     #expect(losers.count == 1)
   }

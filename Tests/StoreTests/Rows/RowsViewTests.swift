@@ -94,7 +94,7 @@ import Testing
       Issue.record("\(answer)")
       return
     }
-    #expect(try a.store.schemaObjects().map(\.name) == ["t"])
+    #expect(try a.store.schemaCopy.objects().map(\.name) == ["t"])
   }
 
   @Test func `goes with the tracking, and with Flotilla`() throws {

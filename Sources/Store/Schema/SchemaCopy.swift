@@ -2,10 +2,13 @@ import Replication
 import SQLite
 
 /// The schema that a first copy starts from.
-extension Store {
+package struct SchemaCopy {
+  let connection: Connection
+  let tables: Tables
+
   /// Every object of the schema that is the application's, tables first, then what tells which
   /// migrations have made it; without what no peer would take.
-  package func schemaObjects() throws(StoreError) -> [SchemaObject] {
+  package func objects() throws(StoreError) -> [SchemaObject] {
     var bytes = 0
     let all = try definedObjects() + tableNames() + firstNames() + bookEntries() + headNumbers()
     let objects = all.filter { object in
@@ -122,10 +125,14 @@ extension Store {
   /// migrations.
   private func bookEntries() throws(StoreError) -> [SchemaObject] {
     var entries: [SchemaObject] = []
-    for table in try untrackedTables() where table.kind == .book {
+    let tracked = Set(
+      try reporting { () throws(SQLiteError) in try tables.namesHere() }.map(folded))
+    for name in try TableSchema.all(on: connection)
+    where !tracked.contains(folded(name)) {
+      guard try MigrationBook.isOne(name, on: connection) else { continue }
       let found = try reporting { () throws(SQLiteError) in
         try connection.with(
-          "SELECT * FROM main.\(quoted(table.name)) LIMIT \(Self.bookRows + 1)"
+          "SELECT * FROM main.\(quoted(name)) LIMIT \(Self.bookRows + 1)"
         ) { (statement) throws(SQLiteError) in
           let columns = (0..<statement.columnCount).map(statement.columnName)
           var rows: [SchemaObject] = []
@@ -133,7 +140,7 @@ extension Store {
             let values = statement.travelling(columns.count)
             rows.append(
               SchemaObject(
-                .entry, of: table.name,
+                .entry, of: name,
                 zip(columns, values).map { SchemaObject.Field(column: $0, value: $1) }))
           }
           return rows
