@@ -100,7 +100,7 @@ final class Life {
       // Whoever joins with a file says that its tables are the site's.
       let copy = FirstCopy(
         inviter: try store(.a).node, name: "a", address: "127.0.0.1:1", rows: 0)
-      try initialise(.b, number, creating: store(.a).schemaObjects(), copying: copy)
+      try initialise(.b, number, creating: store(.a).schemaCopy.objects(), copying: copy)
     }
     try exchange()
     try store(.b).endFirstCopy()
