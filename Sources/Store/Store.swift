@@ -138,12 +138,7 @@ package final class Store {
     parking = Parking(meta, shelf, limit: pace.parkedRows)
     derived = DerivedTriggers(connection, tables)
     joinParts()
-    try reporting { () throws(SQLiteError) in
-      try anchor.reload()
-      try lives.reload()
-      try deletions.reload()
-      try parking.reload()
-    }
+    try reporting { () throws(SQLiteError) in try readParts() }
     guard inspects else { return }
     try reporting { () throws(SQLiteError) in
       try rulings.trim()
@@ -163,6 +158,14 @@ package final class Store {
       origins, lives.reaches, digests, versionFigures, feed, versions, lost, pending, kinship)
     file.join(anchor, lives, deletions, ownRights, parking, putBacks, tables)
     file.join(shelf, derived, recent, rulings, journal, undo)
+  }
+
+  /// Reads what the other parts have not read when they were made.
+  private func readParts() throws(SQLiteError) {
+    try anchor.reload()
+    try lives.reload()
+    try deletions.reload()
+    try parking.reload()
   }
 
   package var own: Origin { present.value.own }

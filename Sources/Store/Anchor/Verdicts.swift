@@ -29,8 +29,8 @@ package final class Verdicts {
   var office: Office { viewpoint.value.office }
   var judged: Judged { viewpoint.value.judged }
 
-  /// An edit was folded, and there is an anchor to judge it, or it is `repeating` one that waits for
-  /// one.
+  /// An edit was folded, and there is an anchor to judge it, or it is `repeating` one that waits
+  /// for one.
   func await(
     _ seq: UInt64, _ table: ReplicaTable, _ key: Key, repeating: Version?
   ) throws(SQLiteError) {

@@ -1,8 +1,8 @@
 import Replication
 import SQLite
 
-/// The conflict log for people: its entries by the names of this file, what was done about them, and
-/// how much of it is kept.
+/// The conflict log for people: its entries by the names of this file, what was done about them,
+/// and how much of it is kept.
 package struct Conflicts {
   let connection: Connection
   let meta: Meta

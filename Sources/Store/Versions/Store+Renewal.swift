@@ -4,8 +4,8 @@ import SQLite
 /// Coming back after deleted versions were collected: all of others is fetched anew, and what does
 /// not come again was deleted (docs/collection.md).
 extension Store {
-  /// Looks after deleted versions (`DeletedVersions.tend`), unless a table may be read again since a
-  /// moment ago: what is in it was not compared yet.
+  /// Looks after deleted versions (`DeletedVersions.tend`), unless a table may be read again since
+  /// a moment ago: what is in it was not compared yet.
   package func tend(
     members: Set<Identity>, everybody: Set<Identity>? = nil,
     naming digest: ([UInt8]) -> Identity, proposes: Bool = true,
