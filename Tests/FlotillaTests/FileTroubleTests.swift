@@ -75,7 +75,9 @@ import Testing
     let program = try Connection(path: path, mode: .create)
     _ = try program.rows("PRAGMA journal_mode = WAL")
     try program.execute("CREATE TABLE t(a); BEGIN IMMEDIATE; INSERT INTO t VALUES (1)")
-    let error = #expect(throws: StoreError.self) { try Store.tryWriting(path: path, patience: 50) }
+    let error = #expect(throws: StoreError.self) {
+      try ReplicaFile.tryWriting(path: path, patience: 50)
+    }
     #expect(error?.cause?.isBusy == true)
     try program.execute("COMMIT")
     let (isDone, commits) = (Locked(false), Locked(0))
@@ -94,7 +96,7 @@ import Testing
       tries += 1
       let before = commits.withLock { $0 }
       do {
-        try Store.tryWriting(path: path, patience: 20)
+        try ReplicaFile.tryWriting(path: path, patience: 20)
       } catch {
         // On a busy machine the program itself may stand still, with its transaction open.
         #expect(error.cause?.isBusy == true && commits.withLock { $0 } <= before + 1)
@@ -192,7 +194,8 @@ import Testing
       let fold = Task { try await actor.fold().0.versions }
       for _ in 0..<3 {
         #expect(
-          try await actor.run { (store) throws(StoreError) in try store.figures() }.unfolded == 1)
+          try await actor.run { (store) throws(StoreError) in try store.survey.figures() }.unfolded
+            == 1)
       }
       try other.execute("COMMIT")
       #expect(try await fold.value == 1)
@@ -207,9 +210,9 @@ import Testing
       try other.execute("BEGIN IMMEDIATE")
       // This process itself is no other program.
       #expect(LockHolder(writing: a.path) == nil)
-      #expect(throws: StoreError.self) { try Store.tryWriting(path: a.path, patience: 1) }
+      #expect(throws: StoreError.self) { try ReplicaFile.tryWriting(path: a.path, patience: 1) }
       try other.execute("COMMIT")
-      try Store.tryWriting(path: a.path, patience: 1)
+      try ReplicaFile.tryWriting(path: a.path, patience: 1)
     }
   }
 
@@ -219,12 +222,12 @@ import Testing
     let file = try Connection(path: path, mode: .create)
     try file.execute("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL)")
     let before = FileManager.default.contents(atPath: path)
-    let who = Store.Identities(
+    let who = ReplicaFile.Identities(
       site: Identity(high: 1, low: 1), siteName: "Test", node: Identity(high: 3, low: 0),
       nodeName: "node", origin: Origin(rawValue: 3))
     let error = #expect(throws: StoreError.self) {
       // "unix-dotfile" has no xShmMap, as SQLite's own file systems for network drives.
-      try Store.initialise(path: path, as: who, vfs: "unix-dotfile")
+      try ReplicaFile.initialise(path: path, as: who, vfs: "unix-dotfile")
     }
     let told = FlotillaError(try #require(error), path: path)
     #expect(told.code == .readOnly && told.message.contains("without shared memory"))

@@ -98,10 +98,10 @@ extension NodeTests {
         // Two halves are no whole, however equal they are.
         let fourth = try await site.run(d)
         let store = try Store(path: b.path)
-        let inviter = try #require(try store.knownPeers().first)
+        let inviter = try #require(try store.members.peers().first)
         var told = inviter
         told.frontier = goal
-        try store.save([told])
+        try store.members.save([told])
         let second = try await site.run(b, to: [fourth])
         #expect(
           try await eventually {

@@ -25,11 +25,11 @@ import Testing
   }
 
   private func compare(_ second: TestReplica, with first: TestReplica) throws -> SchemaAdoption {
-    try second.store.compare(with: first.store.schemaObjects(), of: "one")
+    try second.store.compare(with: first.store.schemaCopy.objects(), of: "one")
   }
 
   private func adopt(_ second: TestReplica, from first: TestReplica) throws -> SchemaAdoption {
-    try second.store.adopt(first.store.schemaObjects(), of: "one", at: second.now)
+    try second.store.adopt(first.store.schemaCopy.objects(), of: "one", at: second.now)
   }
 
   private func objects(_ replica: TestReplica) throws -> [String] {
@@ -188,7 +188,7 @@ import Testing
   /// compile the last one.
   @Test func `compiles no view of a peer`() throws {
     let (first, second) = try pair("")
-    var objects = try first.store.schemaObjects()
+    var objects = try first.store.schemaCopy.objects()
     for number in 0..<24 {
       let from = number == 0 ? "note" : "v\(number - 1) a, v\(number - 1) b"
       let sql = "CREATE VIEW v\(number) AS SELECT 1 AS x FROM \(from)"
@@ -248,7 +248,7 @@ import Testing
   ) throws {
     let (first, second) = try pair("")
     let before = try second.application.prepareRows("SELECT sql FROM sqlite_schema ORDER BY name")
-    var objects = try first.store.schemaObjects()
+    var objects = try first.store.schemaCopy.objects()
     objects.append(SchemaObject(kind: kind, name: name, sql: sql))
     _ = try second.store.adopt(objects, of: "one", at: second.now)
     let after = try second.application.prepareRows(

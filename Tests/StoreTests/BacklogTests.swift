@@ -226,7 +226,7 @@ import Testing
     #expect(try a.store.fold(at: a.now).hasMore)
     let program = try Connection(path: a.path)
     try program.execute("BEGIN IMMEDIATE")
-    a.store.setPatience(1)
+    a.store.file.setPatience(1)
     #expect(throws: StoreError.self) { try a.store.fold(at: a.now) }
     try program.execute("ROLLBACK")
     // The second four of the first window, not the first four again.

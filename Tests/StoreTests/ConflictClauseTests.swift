@@ -27,7 +27,7 @@ import Testing
     for replica in replicas {
       #expect(try replica.prepareRows("SELECT id FROM t ORDER BY 1") == ["a", "a2", "b2"])
       #expect(try replica.prepareRows("SELECT id FROM pair") == ["a"])
-      #expect(try replica.store.figures().parked == 2)
+      #expect(try replica.store.survey.figures().parked == 2)
     }
     #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
     // What was in the way goes, and an edit claims another value.
@@ -37,7 +37,7 @@ import Testing
     for replica in replicas {
       #expect(try replica.prepareRows("SELECT id FROM t ORDER BY 1") == ["a2", "b", "b2"])
       #expect(try replica.prepareRows("SELECT id || a FROM pair ORDER BY 1") == ["a9", "b1"])
-      #expect(try replica.store.figures().parked == 0)
+      #expect(try replica.store.survey.figures().parked == 0)
     }
     #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
   }
@@ -58,7 +58,7 @@ import Testing
     try first.foldAll()
     try KeysTests.settle([first, second])
     #expect(try second.prepareRows("SELECT id || v FROM t") == ["lx"])
-    #expect(try second.store.figures().parked == 1)
+    #expect(try second.store.survey.figures().parked == 1)
     #expect(try first.prepareRows("SELECT count(*) FROM t WHERE v IS NULL") == ["1"])
   }
 
@@ -84,7 +84,7 @@ import Testing
     // It is off from then on, and the exchange succeeds.
     try second.pull(from: first)
     #expect(try second.content("t") == first.content("t"))
-    #expect(second.store.derivedTrouble?.contains("cache.n") == true)
+    #expect(second.store.derived.trouble?.contains("cache.n") == true)
     #expect(second.store.position.digest == first.store.position.digest)
   }
 

@@ -37,9 +37,9 @@ import Testing
     try r[2].pull(from: r[1])
     #expect(try rows(r[0]) == ["both there", "gone x", "new y"])
     #expect(try rows(r[2]) == rows(r[0]))
-    let waiting = try #require(try r[1].store.waitingTables().first)
+    let waiting = try #require(try r[1].store.tableSurvey.waitingTables().first)
     #expect(waiting.question?.rowsHere == 2 && waiting.rows == 3)
-    #expect(try r[1].store.figures().parked == 3)
+    #expect(try r[1].store.survey.figures().parked == 3)
     // Whatever comes later, and however often the file is opened.
     try r[1].reopen()
     try r[0].write("DELETE FROM note WHERE id = 'gone'")
@@ -76,15 +76,15 @@ import Testing
     let r = try site()
     try r[1].pull(from: r[0])
     try r[1].store.decline(["note"])
-    #expect(try r[1].store.waitingTables().isEmpty)
-    #expect(try r[1].store.figures().parked == 0)
+    #expect(try r[1].store.tableSurvey.waitingTables().isEmpty)
+    #expect(try r[1].store.survey.figures().parked == 0)
     try r[1].reopen()
     try r[0].store.untrack(["note"], at: r[0].now)
     try r[1].pull(from: r[0])
     try r[0].store.track(["note"], rule: nil, at: r[0].now)
     try r[0].foldAll()
     try r[1].pull(from: r[0])
-    #expect(try r[1].store.askedTables().isEmpty)
+    #expect(try r[1].store.tableSurvey.askedTables().isEmpty)
     #expect(try rows(r[1]) == ["both here", "own private"])
     // A word of the same owner ends that.
     try r[1].store.admit(["note"], at: r[1].now)
@@ -98,12 +98,12 @@ import Testing
     try r[1].pull(from: r[0])
     try r[1].write("CREATE TABLE keep AS SELECT * FROM note; DROP TABLE note")
     try r[1].foldAll()
-    #expect(try r[1].store.waitingTables().first?.question == nil)
+    #expect(try r[1].store.tableSurvey.waitingTables().first?.question == nil)
     try r[1].write(Self.note + "INSERT INTO note SELECT * FROM keep")
     try r[1].foldAll()
     try r[0].pull(from: r[1])
     #expect(try rows(r[0]) == ["both there", "gone x", "new y"])
-    #expect(try r[1].store.askedTables() == ["note"])
+    #expect(try r[1].store.tableSurvey.askedTables() == ["note"])
   }
 
   /// There is nothing to ask.
@@ -113,7 +113,7 @@ import Testing
       try r[1].pull(from: r[0])
       if schema.isEmpty { try r[1].write(Self.note + "INSERT INTO note VALUES ('late', 'z')") }
       try r[1].foldAll()
-      #expect(try r[1].store.askedTables().isEmpty)
+      #expect(try r[1].store.tableSurvey.askedTables().isEmpty)
       #expect(try rows(r[1]).contains("both there"))
       try r[0].pull(from: r[1])
       #expect(try rows(r[0]) == rows(r[1]))
@@ -152,7 +152,7 @@ import Testing
     try r[1].foldAll()
     try r[0].pull(from: r[1])
     #expect(try rows(r[0]) == ["own of a migration"])
-    #expect(try r[1].store.askedTables() == ["old"])
+    #expect(try r[1].store.tableSurvey.askedTables() == ["old"])
     #expect(try r[0].value("SELECT count(*) FROM old") == .integer(0))
   }
 
@@ -164,7 +164,7 @@ import Testing
     try joiner.pull(from: r[0])
     try joiner.store.endFirstCopy()
     try joiner.foldAll()
-    #expect(try joiner.store.askedTables().isEmpty)
+    #expect(try joiner.store.tableSurvey.askedTables().isEmpty)
     #expect(try rows(joiner) == ["both there", "gone x", "new y", "own private"])
   }
 
@@ -172,9 +172,9 @@ import Testing
     let r = try TestReplica(1, schema: Self.note, isJoining: false)
     try r.store.track(["note"], rule: nil, takesNew: true, at: r.now)
     #expect(try r.store.trackedTables().map(\.name) == ["note"])
-    #expect(try r.store.tablesWithoutRule() == ["note"])
-    #expect(try r.store.figures().tables.map(\.name) == ["note"])
-    #expect(try r.store.waitingTables().isEmpty)
+    #expect(try r.store.tables.tablesWithoutRule() == ["note"])
+    #expect(try r.store.survey.figures().tables.map(\.name) == ["note"])
+    #expect(try r.store.tableSurvey.waitingTables().isEmpty)
     #expect(try r.store.takesNewTables())
     try r.store.track([], rule: nil, takesNew: false, at: r.now)
     #expect(try !r.store.takesNewTables())

@@ -31,7 +31,7 @@ import Testing
       "SELECT group_concat(rowid) FROM search WHERE search MATCH 'seven OR violet OR otter'")
     #expect(found == ["1,3"])
     try second.write("INSERT INTO search(search) VALUES ('integrity-check')")
-    #expect(second.store.derivedTrouble == nil)
+    #expect(second.store.derived.trouble == nil)
   }
 
   @Test func `a trigger that looks at versions finds those of all rows before`() throws {
@@ -47,7 +47,7 @@ import Testing
       """)
     for number in 1...40 { try first.write("INSERT INTO t VALUES (\(number), 'n')") }
     try second.exchange(with: first)
-    #expect(second.store.derivedTrouble == nil)
+    #expect(second.store.derived.trouble == nil)
     #expect(try second.value("SELECT count(*) FROM cache WHERE rows = id") == .integer(40))
   }
 
@@ -67,7 +67,7 @@ import Testing
     try first.write("DELETE FROM t WHERE id = 3")
     try second.exchange(with: first)
     #expect(try second.application.prepareRows("SELECT n || k FROM cache") == ["a-it's"])
-    #expect(second.store.derivedTrouble == nil)
+    #expect(second.store.derived.trouble == nil)
   }
 
   /// Two replicas whose table `t` has a cache. The one of the second holds what a row of the first
@@ -89,8 +89,8 @@ import Testing
     let (first, second) = try Self.caching("n UNIQUE")
     try second.pull(from: first)
     #expect(try second.content("t") == first.content("t"))
-    #expect(second.store.derivedTrouble?.contains("cache.n") == true)
-    #expect(try second.store.figures().parked == 0)
+    #expect(second.store.derived.trouble?.contains("cache.n") == true)
+    #expect(try second.store.survey.figures().parked == 0)
   }
 
   /// One row whose values fit no index of words is no reason to leave out all others.
@@ -110,7 +110,7 @@ import Testing
     try first.write("INSERT INTO t VALUES (1, '{}'), (900, '{\"name\": \"nine\"}')")
     try second.pull(from: first)
     #expect(try second.content("t") == first.content("t"))
-    #expect(second.store.derivedTrouble?.contains("malformed JSON") == true)
+    #expect(second.store.derived.trouble?.contains("malformed JSON") == true)
     let indexed = try second.prepareRows("SELECT id FROM names ORDER BY id")
     #expect(indexed == (bad == 1 ? ["1", "900"] : ["1"]))
     try first.write("INSERT INTO t VALUES (7, '{\"name\": \"seven\"}'); DELETE FROM t WHERE id = 1")

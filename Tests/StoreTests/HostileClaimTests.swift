@@ -31,7 +31,7 @@ import Testing
     #expect(replica.store.position.frontier.list.count <= Limits.strangeOrigins + 1)
     // A node that begins a new life is heard all the same.
     let life = Origin(rawValue: 77)
-    try replica.store.note([
+    try replica.store.members.note([
       KnownAuthor(origin: life, node: Identity(high: 2, low: 2), name: "b", life: 5)
     ])
     try merge(replica, covers: invented(from: 100, count: 1_000).joined(Frontier([life: 3])))
@@ -105,19 +105,19 @@ import Testing
     for number in 0..<3 { try send(number, UInt64(number + 1), to: replicas[0]) }
     try KeysTests.settle(replicas)
     for replica in replicas {
-      let stray = try replica.store.strayTables()
+      let stray = try replica.store.tableSurvey.strayTables()
       #expect(stray.map(\.name) == ["invented0", "invented1", "invented2"])
       #expect(stray.allSatisfy { $0.authors == [HostileKeysTests.liar] && $0.rows == 1 })
     }
     KeysTests.later(replicas[0], than: replicas)
     try replicas[0].store.endStrayTables(["invented0", "invented1"], at: replicas[0].now)
-    #expect(try replicas[0].store.strayTables().map(\.name) == ["invented2"])
+    #expect(try replicas[0].store.tableSurvey.strayTables().map(\.name) == ["invented2"])
     try KeysTests.settle(replicas)
     // One of the same time comes late.
     try send(1, 7, after: 2, to: replicas[1])
     try KeysTests.settle(replicas)
     for replica in replicas {
-      #expect(try replica.store.strayTables().map(\.name) == ["invented2"])
+      #expect(try replica.store.tableSurvey.strayTables().map(\.name) == ["invented2"])
       #expect(try replica.store.trackedTables().map(\.name) == ["patient"])
     }
     #expect(replicas[0].store.position.digest == replicas[1].store.position.digest)
@@ -145,7 +145,7 @@ import Testing
     for replica in replicas {
       #expect(try replica.store.trackedTables().map(\.name) == ["patient", "visit"])
     }
-    #expect(try replicas[1].store.conflictList(all: true).isEmpty)
+    #expect(try replicas[1].store.conflictLog.list(all: true).isEmpty)
     #expect(try replicas[1].prepareRows("SELECT id FROM visit") == ["5"])
   }
 

@@ -40,6 +40,6 @@ import Testing
       attempt { try replicas[1].pull(from: replica) }
       attempt { try replica.pull(from: replicas[1]) }
     }
-    attempt { _ = try replica.store.figures() }
+    attempt { _ = try replica.store.survey.figures() }
   }
 }

@@ -33,7 +33,7 @@ import Testing
         DELETE FROM \(mark)_flotilla_version; END
       """
     let trigger = SchemaObject(kind: .trigger, name: "quiet", sql: sql)
-    let objects = try replica.store.schemaObjects() + [trigger]
+    let objects = try replica.store.schemaCopy.objects() + [trigger]
     _ = try adopt(objects, at: replica)
     try replica.write("INSERT INTO note VALUES (1, 'x')")
     try replica.foldAll()
@@ -55,7 +55,7 @@ import Testing
       SchemaObject(kind: .table, name: "note", sql: "CREATE TABLE note(id INTEGER PRIMARY KEY)"),
       SchemaObject(kind: .view, name: "x", sql: sql),
     ]
-    let remarks = try Store.create(objects, on: connection)
+    let remarks = try SchemaCopy.create(objects, on: connection)
     #expect(remarks.count == 1)
     #expect(try connection.rows("SELECT name FROM temp.sqlite_schema").isEmpty)
     #expect(try connection.rows("SELECT name FROM main.sqlite_schema").count == 1)
@@ -76,7 +76,7 @@ import Testing
         kind: .view, name: "v\(number)",
         sql: "CREATE VIEW v\(number) AS SELECT * FROM t\(number)_old")
     }
-    let objects = try replica.store.schemaObjects() + tables + views
+    let objects = try replica.store.schemaCopy.objects() + tables + views
     #expect(try adopt(objects, at: replica).count >= count)
   }
 
@@ -92,10 +92,10 @@ import Testing
     let replica = try replica()
     try replica.write(Self.views(24) + ";" + virtual)
     try replica.foldAll()
-    #expect(try replica.store.schemaObjects().count == (virtual.isEmpty ? 27 : 28))
+    #expect(try replica.store.schemaCopy.objects().count == (virtual.isEmpty ? 27 : 28))
     #expect(try replica.store.untrackedTables().isEmpty)
     var skipped: [String] = []
-    #expect(try replica.store.trackableNames(skipped: &skipped).isEmpty)
+    #expect(try replica.store.tableSurvey.trackableNames(skipped: &skipped).isEmpty)
     try replica.reopen()
     try replica.write("INSERT INTO note VALUES (1, 'x')")
     try replica.foldAll()
@@ -158,7 +158,7 @@ import Testing
       CREATE VIEW long AS SELECT '\(long)' AS a; CREATE VIEW "\(name)" AS SELECT 1 AS a;
       CREATE VIEW short AS SELECT 1 AS a
       """)
-    let objects = try replica.store.schemaObjects()
+    let objects = try replica.store.schemaCopy.objects()
     #expect(objects.map(\.name) == ["patient", "note", "short"])
   }
 }

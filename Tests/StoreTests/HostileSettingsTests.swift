@@ -74,7 +74,7 @@ import Testing
     try replicas[0].write("DROP TABLE patient")
     try replicas[0].foldAll()
     try Self.tell(TableNames.owner, "salary", "patient", to: replicas[0])
-    #expect(try replicas[0].store.askedTables() == ["salary"])
+    #expect(try replicas[0].store.tableSurvey.askedTables() == ["salary"])
     try replicas[0].exchange(with: replicas[1])
     for replica in replicas { try replica.foldAll() }
     #expect(try replicas[0].content("salary").count == 1)
@@ -93,7 +93,7 @@ import Testing
     try replicas[1].foldAll()
     try replicas[0].write("ALTER TABLE patient RENAME TO person")
     try replicas[0].exchange(with: replicas[1])
-    for replica in replicas { #expect(try replica.store.askedTables().isEmpty) }
+    for replica in replicas { #expect(try replica.store.tableSurvey.askedTables().isEmpty) }
     #expect(try replicas[0].store.tableColumns().map(\.table) == ["person"])
   }
 

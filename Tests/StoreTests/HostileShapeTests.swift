@@ -128,7 +128,9 @@ import Testing
     schema: String, table: String, reason: String
   ) throws {
     let replica = try TestReplica(1, schema: schema)
-    guard case .refused(let text, let remedy) = try replica.store.trackability(of: table) else {
+    guard
+      case .refused(let text, let remedy) = try replica.store.tableSurvey.trackability(of: table)
+    else {
       Issue.record("it is accepted")
       return
     }

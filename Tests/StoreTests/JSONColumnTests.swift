@@ -31,7 +31,7 @@ import Testing
       #expect(
         try replica.prepareRows("SELECT id || ward || bed FROM form ORDER BY 1")
           == ["a2aa", "aA7", "b2bb"])
-      #expect(try replica.store.figures().parked == 1)
+      #expect(try replica.store.survey.figures().parked == 1)
     }
     try replicas[1].write("UPDATE form SET data = json_set(data, '$.bed', 8) WHERE id = 'a'")
     try replicas[1].foldAll()
@@ -46,7 +46,8 @@ import Testing
   @Test func `a schema with JSON is adopted`() throws {
     let first = try TestReplica(1, schema: Self.schema, tracking: ["form"])
     let second = try TestReplica(2, schema: "")
-    let adoption = try second.store.adopt(first.store.schemaObjects(), of: "one", at: second.now)
+    let adoption = try second.store.adopt(
+      first.store.schemaCopy.objects(), of: "one", at: second.now)
     #expect(adoption.differences == [])
     #expect(adoption.steps.map(\.name) == ["form", "form_bed", "beds"])
   }
@@ -95,13 +96,13 @@ import Testing
     try author.foldAll()
     try other.pull(from: author)
     #expect(try other.value("SELECT count(*) FROM t") == .integer(39))
-    #expect(try other.store.figures().parked == 3)
+    #expect(try other.store.survey.figures().parked == 3)
     #expect(other.store.position.frontier.covers(author.store.position.frontier))
     try other.reopen()
     try author.write("UPDATE t SET v = \(good) WHERE id = 'a'; DELETE FROM t WHERE id = 'k20'")
     try author.foldAll()
     try other.pull(from: author)
     #expect(try other.value("SELECT count(*) FROM t") == .integer(40))
-    #expect(try other.store.figures().parked == 1)
+    #expect(try other.store.survey.figures().parked == 1)
   }
 }

@@ -50,7 +50,7 @@ import Testing
     #expect(held < told)
     #expect(a.store.position.frontier[b.origin] == told)
     #expect(try a.version("since")?.dot.origin == origin)
-    #expect(try b.store.lifeStory()?.doubt == .restored)
+    #expect(try b.store.lives.story()?.doubt == .restored)
   }
 
   @Test func `counts its own edits that wait, though the restored file did not know them`() throws {
@@ -60,14 +60,14 @@ import Testing
     try b.write("INSERT INTO note VALUES ('later', 'later')", at: 20)
     try b.write("UPDATE note SET text = 'waits' WHERE id = 'r'", at: 30)
     try a.pull(from: b)
-    #expect(try b.store.figures().unjudged == 2 && a.store.figures().unjudged == 2)
+    #expect(try b.store.survey.figures().unjudged == 2 && a.store.survey.figures().unjudged == 2)
     try b.restore(copy)
     try begin(b)
     try b.pull(from: a)
     #expect(try b.text("later") == "later" && b.text() == "waits")
-    #expect(try b.store.figures().unjudged == 2)
+    #expect(try b.store.survey.figures().unjudged == 2)
     try site.meet()
-    #expect(try b.store.figures().unjudged == 0 && a.store.figures().unjudged == 0)
+    #expect(try b.store.survey.figures().unjudged == 0 && a.store.survey.figures().unjudged == 0)
   }
 
   @Test func `issues again what others may know for something else`() throws {
@@ -87,11 +87,11 @@ import Testing
       testimony: Reach(
         origin: b.origin, node: b.store.node, life: 0, seq: common + 2, run: 5))
     // No run was noted that could have told the peer so much.
-    try b.store.beginRun(9)
-    #expect(b.store.isContradicted(by: claim))
+    try b.store.lives.begin(run: 9)
+    #expect(b.store.lives.isContradicted(by: claim))
     let origin = try begin(b, .unknown, above: common)
     #expect(b.store.position.frontier[b.origin] == common)
-    #expect(try b.store.lifeStory()?.reissued == 3)
+    #expect(try b.store.lives.story()?.reissued == 3)
     try b.pull(from: a)
     try site.meet()
     #expect(try site.isEqual)
@@ -105,14 +105,14 @@ import Testing
     try site.appoint(site.anchor)
     try b.write("UPDATE note SET text = 'first life' WHERE id = 'r'", at: 10)
     let last = b.store.position.frontier[b.origin]
-    try b.store.beginRun(1)
+    try b.store.lives.begin(run: 1)
     let origin = try begin(b, .replaced)
     try b.write("INSERT INTO note VALUES ('n', 'second life')", at: 20)
     #expect(b.store.position.frontier[origin] == last + 1)
     #expect(try b.verdicts() == ["pending", "pending"])
     try site.meet()
     #expect(try b.verdicts().allSatisfy { $0.hasPrefix("accepted") })
-    #expect(try b.store.unjudgedCount() == 0)
+    #expect(try b.store.verdicts.unjudgedCount() == 0)
     #expect(try site.isEqual)
   }
 
@@ -126,7 +126,7 @@ import Testing
     try b.write("UPDATE note SET text = 'over both' WHERE id = 'r'", at: 30)
     try site.meet([a, b])
     try b.restore(copy)
-    try b.store.beginRun(1)
+    try b.store.lives.begin(run: 1)
     try begin(b)
     try site.meet()
     #expect(try site.isEqual && b.text() == "over both")
@@ -146,7 +146,7 @@ import Testing
     try site.meet()
     #expect(try site.isEqual)
     #expect(try a.text() == "certified")
-    #expect(try a.store.unjudgedCount() == 1)
+    #expect(try a.store.verdicts.unjudgedCount() == 1)
     // Opened again it is still none, and the same appointment changes nothing.
     try site.anchor.reopen()
     try site.hear(site.anchor)
@@ -154,7 +154,7 @@ import Testing
     try site.appoint(site.anchor)
     try site.meet()
     #expect(site.anchor.store.currentOffice.part == .judging)
-    #expect(try a.store.unjudgedCount() == 0)
+    #expect(try a.store.verdicts.unjudgedCount() == 0)
     #expect(try site.isEqual)
   }
 
@@ -172,13 +172,13 @@ import Testing
     try site.anchor.write("INSERT INTO note VALUES ('n', 'waits')", at: 20)
     #expect(try site.anchor.version("n")?.isTentative == false)
     try begin(site.anchor, .unknown, above: common)
-    #expect(try site.anchor.store.figures().unjudged == 1)
+    #expect(try site.anchor.store.survey.figures().unjudged == 1)
     try site.meet()
     #expect(try site.isEqual && site.anchor.version("n")?.isTentative == true)
-    #expect(try site.replicas.map { try $0.store.figures().unjudged } == [1, 1, 1])
+    #expect(try site.replicas.map { try $0.store.survey.figures().unjudged } == [1, 1, 1])
     try site.appoint(site.anchor)
     try site.meet()
-    #expect(try site.replicas.map { try $0.store.figures().unjudged } == [0, 0, 0])
+    #expect(try site.replicas.map { try $0.store.survey.figures().unjudged } == [0, 0, 0])
   }
 
   @Test func `is refused what another copy of it has written`() throws {

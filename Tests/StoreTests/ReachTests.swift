@@ -22,7 +22,7 @@ import Testing
 
   private func replica() throws -> TestReplica {
     let replica = try TestReplica(1, schema: WrongBatchTests.schema, tracking: ["t"])
-    replica.store.sign(by: Self.signature)
+    replica.store.lives.sign(by: Self.signature)
     return replica
   }
 
@@ -68,7 +68,7 @@ import Testing
   @Test func `is signed for what is written here, and for the lives before`() throws {
     let replica = try replica()
     #expect(replica.store.position.reaches[replica.origin]?.seq != 0)
-    try replica.store.beginRun(3)
+    try replica.store.lives.begin(run: 3)
     try replica.write("INSERT INTO t VALUES (1, 'one')")
     let pushed = try replica.store.fold(at: replica.now).push
     let position = replica.store.position
@@ -99,8 +99,8 @@ import Testing
         SELECT 71, node, name, 3 FROM _flotilla_author LIMIT 1
       """)
     let again = try Store(path: replica.path)
-    again.sign(by: Self.signature)
-    try again.beginRun(9)
+    again.lives.sign(by: Self.signature)
+    try again.lives.begin(run: 9)
     // The file may be an older one: others may hold more of that life, which is exempt.
     _ = try again.becomeSure(at: replica.now)
     #expect(again.position.reaches[Origin(rawValue: 71)] == nil)
@@ -143,7 +143,7 @@ import Testing
     #expect(outcome.result.rows == 1 && outcome.result.known == 1)
     // No program had to wait for that.
     #expect(replica.store.position.age == before)
-    #expect(try replica.store.progress(of: merge.sender)[Self.other] == 0)
+    #expect(try replica.store.progress.frontier(of: merge.sender)[Self.other] == 0)
     // Its signature comes before End.
     merge.reaches = [Self.reach(Self.other, 7)]
     (merge.batches, merge.end, merge.movesFrontier) = ([], End(rows: 0, check: 0), true)
@@ -156,7 +156,7 @@ import Testing
   /// A machine is put back into the middle of a life that ended later.
   @Test func `is signed for a life that ends in the run that wrote it last`() throws {
     let replica = try replica()
-    try replica.store.beginRun(3)
+    try replica.store.lives.begin(run: 3)
     try replica.write("INSERT INTO t VALUES (1, 'one')")
     _ = try replica.store.fold(at: replica.now)
     try replica.store.beginLife(
@@ -174,7 +174,7 @@ import Testing
       let (old, last) = (replica.origin, replica.store.position.frontier[replica.origin])
       let connection = try Connection(path: replica.path)
       if isFromBefore { try connection.execute("CREATE TABLE _flotilla_testimony(node)") }
-      replica.store.sign(by: Self.signature)
+      replica.store.lives.sign(by: Self.signature)
       try replica.store.beginLife(
         .moved, origin: Origin(rawValue: 7), life: 8, run: 5, reissuingAbove: nil, at: replica.now)
       #expect(replica.store.position.reaches[old]?.seq == (isFromBefore ? nil : last))

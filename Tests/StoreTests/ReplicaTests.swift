@@ -49,12 +49,12 @@ import Testing
     let path = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString).db"
     defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
     let file = try Connection(path: path, mode: .create)
-    let remarks = try Store.initialise(
+    let remarks = try ReplicaFile.initialise(
       path: path,
-      as: Store.Identities(
+      as: ReplicaFile.Identities(
         site: TestReplica.site, siteName: "Test", node: Identity(high: 3, low: 0),
         nodeName: "node-3", origin: Origin(rawValue: 3)),
-      creating: try first.store.schemaObjects() + [
+      creating: try first.store.schemaCopy.objects() + [
         SchemaObject(kind: .view, name: "bad", sql: "CREATE VIEW bad AS SELECT"),
         SchemaObject(kind: .view, name: "worse", sql: "DROP TABLE item"),
       ])
@@ -69,9 +69,9 @@ import Testing
     let path = NSTemporaryDirectory() + "flotilla-\(UUID().uuidString).db"
     defer { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
     let file = try Connection(path: path, mode: .create)
-    try Store.initialise(
+    try ReplicaFile.initialise(
       path: path,
-      as: Store.Identities(
+      as: ReplicaFile.Identities(
         site: TestReplica.site, siteName: "Test", node: Identity(high: 3, low: 0),
         nodeName: "node-3", origin: Origin(rawValue: 3)))
     #expect(try file.rows("PRAGMA journal_mode = DELETE") == [[.string("delete")]])
@@ -79,7 +79,7 @@ import Testing
     // A connection learns of another one's switch when it reads.
     #expect(try file.scalar("SELECT count(*) FROM _flotilla_origin").integer == 1)
     #expect(try file.scalar("PRAGMA journal_mode").string == "wal")
-    #expect(try !store.ensureWAL())
+    #expect(try !store.file.ensureWAL())
   }
 
   @Test func `inserts, edits and deletes travel both ways`() throws {
@@ -112,7 +112,7 @@ import Testing
       """)
     try second.pull(from: first)
     try expectEqual(first, second)
-    #expect(try second.store.figures().parked == 0)
+    #expect(try second.store.survey.figures().parked == 0)
   }
 
   @Test func `a push carries fresh edits and leaves no gap`() throws {
@@ -214,7 +214,7 @@ extension ReplicaTests {
     try third.exchange(with: first)
     try expectEqual(first, second, third)
     #expect(try second.content("item").count == 1)
-    #expect(try third.store.figures().parked == 0)
+    #expect(try third.store.survey.figures().parked == 0)
   }
 }
 

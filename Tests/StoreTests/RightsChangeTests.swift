@@ -168,10 +168,10 @@ import Testing
     try site.write("INSERT INTO note VALUES ('c', 'z')")
     let (covers, batches) = try site.export(above: Frontier())
     try leaf.mergeSlice(Array(batches.prefix(1)), covers: covers, from: site)
-    #expect(try !leaf.store.progress(of: site.store.node).isEmpty)
+    #expect(try !leaf.store.progress.frontier(of: site.store.node).isEmpty)
     try allow(.none)
     try allow(.read)
-    #expect(try leaf.store.progress(of: site.store.node).isEmpty)
+    #expect(try leaf.store.progress.frontier(of: site.store.node).isEmpty)
   }
 
   @Test(arguments: [1, 20_000])

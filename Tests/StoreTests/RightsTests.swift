@@ -58,7 +58,7 @@ import Testing
     #expect(try leaf.content("note") == content)
     #expect(try leaf.store.wantedRows().isEmpty)
     // What the log holds is the row as it was written.
-    let log = try Array(leaf.store.conflictList(all: true).reversed())
+    let log = try Array(leaf.store.conflictLog.list(all: true).reversed())
     #expect(log.map { $0.loser?.isDeleted } == [false, true, false])
     #expect(log.allSatisfy { $0.loser?.author == leaf.store.own && $0.loser?.stamp != nil })
     #expect(log.map { $0.winner == nil } == [false, false, true])

@@ -13,10 +13,10 @@ import Testing
   ])
   func `what no replica has stored is left out`(_ sql: String) throws {
     let replica = try TestReplica(1)
-    let remarks = try Store.create(
+    let remarks = try SchemaCopy.create(
       [SchemaObject(kind: .table, name: "x", sql: sql)], on: replica.store.connection)
     #expect(remarks.count == 1)
-    #expect(try replica.store.schemaObjects().isEmpty)
+    #expect(try replica.store.schemaCopy.objects().isEmpty)
   }
 
   @Test(arguments: [
@@ -26,9 +26,9 @@ import Testing
   func `what a replica stores is made`(_ sql: String) throws {
     let replica = try TestReplica(1)
     #expect(
-      try Store.create(
+      try SchemaCopy.create(
         [SchemaObject(kind: .table, name: "x", sql: sql)], on: replica.store.connection) == [])
-    #expect(try replica.store.schemaObjects().map(\.name).contains("x"))
+    #expect(try replica.store.schemaCopy.objects().map(\.name).contains("x"))
   }
 
   private static let book = "CREATE TABLE alembic_version(version_num VARCHAR(32) NOT NULL)"
@@ -44,8 +44,8 @@ import Testing
       schema: Self.book + "; INSERT INTO alembic_version VALUES ('ae10');"
         + "PRAGMA user_version = 7; CREATE TABLE note(id PRIMARY KEY); INSERT INTO note VALUES (1)")
     let second = try TestReplica(2)
-    let objects = try first.store.schemaObjects()
-    #expect(try Store.create(objects, on: second.store.connection) == [])
+    let objects = try first.store.schemaCopy.objects()
+    #expect(try SchemaCopy.create(objects, on: second.store.connection) == [])
     #expect(try second.prepareRows("SELECT version_num FROM alembic_version") == ["ae10"])
     #expect(try second.value("PRAGMA user_version") == .integer(7))
     #expect(try second.value("SELECT count(*) FROM note") == .integer(0))
@@ -62,15 +62,15 @@ import Testing
     let first = try TestReplica(1, schema: schema(names[0]), tracking: [names[0]])
     try first.write("ALTER TABLE \(names[0]) RENAME TO \(names[1])")
     try first.foldAll()
-    let objects = try first.store.schemaObjects()
+    let objects = try first.store.schemaCopy.objects()
     let second = try TestReplica(2, schema: schema(names[0]))
-    let remarks = try Store.create(objects, on: second.store.connection)
+    let remarks = try SchemaCopy.create(objects, on: second.store.connection)
     #expect(remarks == ["\(names[1]) was left out: this file has it as \(names[0])"])
     try second.pull(from: first)
-    #expect(try second.store.waitingTables() == [])
+    #expect(try second.store.tableSurvey.waitingTables() == [])
     try second.write("ALTER TABLE \(names[0]) RENAME TO \(names[1])")
     let fresh = try TestReplica(3)
-    #expect(try Store.create(objects, on: fresh.store.connection) == [])
+    #expect(try SchemaCopy.create(objects, on: fresh.store.connection) == [])
     #expect(try fresh.content(names[1]) == [])
   }
 
@@ -83,7 +83,7 @@ import Testing
     try HostileSettingsTests.tell("patient", "name", "id", to: first)
     let second = try TestReplica(2, schema: schema)
     #expect(
-      try Store.create(first.store.schemaObjects(), on: second.store.connection) == [])
+      try SchemaCopy.create(first.store.schemaCopy.objects(), on: second.store.connection) == [])
     try second.pull(from: first)
     #expect(try second.content("patient") == first.content("patient"))
     #expect(try second.content("patient").count == 1)
@@ -95,13 +95,13 @@ import Testing
       1, schema: "CREATE TABLE note(id PRIMARY KEY, text)", tracking: ["note"])
     try first.write("ALTER TABLE note RENAME COLUMN text TO body")
     try first.foldAll()
-    let objects = try first.store.schemaObjects()
+    let objects = try first.store.schemaCopy.objects()
     for (schema, names) in [
       ("", ["id", "text"]), ("CREATE TABLE note(id PRIMARY KEY, text)", []),
       ("CREATE TABLE note(id PRIMARY KEY, body, more)", []),
     ] {
       let second = try TestReplica(2, schema: schema)
-      #expect(try Store.create(objects, on: second.store.connection) == [])
+      #expect(try SchemaCopy.create(objects, on: second.store.connection) == [])
       #expect(try second.store.tables.renames.read("note").known.map(\.first) == names)
     }
     let lies = ["_flotilla_meta", ""].map { table in
@@ -113,7 +113,7 @@ import Testing
     }
     let third = try TestReplica(3)
     let tables = objects.filter { $0.kind == .table }
-    #expect(try Store.create(tables + lies, on: third.store.connection) == [])
+    #expect(try SchemaCopy.create(tables + lies, on: third.store.connection) == [])
     #expect(try third.value("SELECT count(*) FROM _flotilla_named") == .integer(0))
   }
 
@@ -124,7 +124,7 @@ import Testing
       Self.entry("alembic_version", "version_num"),
       SchemaObject(.number, of: "user_version", [.init(column: "", value: .integer(7))]),
     ]
-    #expect(try Store.create(objects, on: second.store.connection) == [])
+    #expect(try SchemaCopy.create(objects, on: second.store.connection) == [])
     #expect(try second.value("SELECT count(*) FROM alembic_version") == .integer(0))
     #expect(try second.value("PRAGMA user_version") == .integer(0))
   }
@@ -141,7 +141,7 @@ import Testing
       SchemaObject(.number, of: "writable_schema", [.init(column: "", value: .integer(1))]),
       SchemaObject(.number, of: "application_id", []),
     ]
-    #expect(try Store.create(objects, on: second.store.connection) == [])
+    #expect(try SchemaCopy.create(objects, on: second.store.connection) == [])
     #expect(try second.value("SELECT count(*) FROM note") == .integer(0))
     #expect(try second.value("SELECT count(*) FROM alembic_version") == .integer(0))
     #expect(try second.value("PRAGMA user_version") == .integer(0))

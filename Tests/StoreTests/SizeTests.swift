@@ -24,7 +24,7 @@ import Testing
     try a.write("DELETE FROM note WHERE text % 3 = 0")
     try a.foldAll()
     try a.write("UPDATE note SET text = 'x' WHERE text % 3 = 1")
-    let size = try a.store.size()
+    let size = try a.store.survey.size()
     #expect(!size.isEstimate && size.rows == 2_000 && size.deletedRows == 1_000)
     #expect(size.part("journal").rows == 1_000 && size.part("version").rows > 3_000)
     #expect(size.parts.first?.table == "version")
@@ -37,7 +37,7 @@ import Testing
   @Test func `is estimated where SQLite cannot measure it`() throws {
     let a = try replica(rows: 3_000)
     try a.write("UPDATE note SET text = 'x'")
-    let (size, estimate) = (try a.store.size(), try a.store.size(measures: false))
+    let (size, estimate) = (try a.store.survey.size(), try a.store.survey.size(measures: false))
     #expect(estimate.isEstimate && estimate.parts.count == size.parts.count)
     for table in ["version", "journal"] {
       let ratio = Double(estimate.part(table).bytes) / Double(size.part(table).bytes)
@@ -52,7 +52,7 @@ import Testing
         .restored, origin: Origin(rawValue: life), life: life, run: life, reissuingAbove: nil,
         at: a.now)
     }
-    let size = try a.store.size()
+    let size = try a.store.survey.size()
     #expect(size.origins == 4 && size.earlierLives == 3)
   }
 
@@ -64,16 +64,16 @@ import Testing
       INSERT INTO _flotilla_conflict(id, name, key, at, reason, state)
       SELECT i, 'note', x'00', \(a.clock), 'older', iif(i > 10050, 'dismissed', 'open') FROM n
       """)
-    try a.store.setConflictBounds(count: 10_000, days: nil, at: a.now)
+    try a.store.conflictLog.setBounds(count: 10_000, days: nil, at: a.now)
     #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(10_000))
     #expect(
       try a.value("SELECT count(*) FROM _flotilla_conflict WHERE state = 'open'")
         == .integer(10_000))
     #expect(try a.value("SELECT min(id) FROM _flotilla_conflict") == .integer(51))
     a.clock += 401 * 86_400_000
-    try a.store.trimConflicts(at: a.now)
+    try a.store.conflictLog.trim(at: a.now)
     #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
-    #expect(try a.store.conflictsGone() == 10_100)
+    #expect(try a.store.conflictLog.gone() == 10_100)
   }
 
   @Test func `of conflicts is a quarter of the file, and some thousands at least`() throws {
@@ -85,30 +85,30 @@ import Testing
       INSERT INTO _flotilla_conflict(id, name, key, at, reason, loser, winner)
       SELECT i, 'note', x'00', \(a.clock), 'older', zeroblob(60), zeroblob(60) FROM n
       """)
-    try a.store.trimConflicts(at: a.now)
-    let size = try a.store.size()
+    try a.store.conflictLog.trim(at: a.now)
+    let size = try a.store.survey.size()
     let share =
       Double(size.part("conflict").bytes)
       / Double(size.fileBytes - size.freeBytes - size.part("conflict").bytes)
     #expect(0.15...0.3 ~= share, "\(share)")
     let kept = try #require(try count().integer)
     #expect(kept > 2_000)
-    #expect(try a.store.conflictsGone() == 9_000 - Int(kept))
+    #expect(try a.store.conflictLog.gone() == 9_000 - Int(kept))
     #expect(try a.value("SELECT min(id) FROM _flotilla_conflict") == .integer(9_001 - kept))
 
     // However large they are, some thousands stay; and a count that was chosen holds.
     try a.application.execute("UPDATE _flotilla_conflict SET loser = zeroblob(20000)")
-    try a.store.trimConflicts(at: a.now)
+    try a.store.conflictLog.trim(at: a.now)
     #expect(try count() == .integer(2_000))
     try a.application.execute(
       "INSERT INTO _flotilla_conflict(name, key, at, reason, loser, winner) "
         + "SELECT name, key, at, reason, loser, winner FROM _flotilla_conflict")
-    try a.store.setConflictBounds(count: 3_000, days: nil, at: a.now)
+    try a.store.conflictLog.setBounds(count: 3_000, days: nil, at: a.now)
     #expect(try count() == .integer(3_000))
-    #expect(try a.store.conflictBounds().bytes == nil)
-    try a.store.setConflictBoundsByDefault(at: a.now)
+    #expect(try a.store.conflictLog.bounds().bytes == nil)
+    try a.store.conflictLog.setBoundsByDefault(at: a.now)
     #expect(try count() == .integer(2_000))
-    #expect(try a.store.conflictBounds().bytes != nil)
+    #expect(try a.store.conflictLog.bounds().bytes != nil)
   }
 
   /// Entries about rows of so many bytes that somebody has lost.
@@ -134,13 +134,13 @@ import Testing
     let own = Int64(bitPattern: a.origin.rawValue)
     try lose(70, of: own, 1 << 20, at: a)
     try lose(1, of: 55, 80 << 20, at: a)
-    try a.store.trimConflicts(at: a.now)
+    try a.store.conflictLog.trim(at: a.now)
     let left = try [99, 77, 78, own, 55].map { try kept(of: $0, at: a) }
     #expect(left == [3, 23, 40, 70, 1])
-    #expect(try a.store.conflictsGone() == 17)
+    #expect(try a.store.conflictLog.gone() == 17)
     // Nor do they go by the number of others.
     try lose(10_000, of: 66, 10, at: a)
-    try a.store.trimConflicts(at: a.now)
+    try a.store.conflictLog.trim(at: a.now)
     #expect(try kept(of: 99, at: a) == 3)
   }
 
@@ -150,7 +150,7 @@ import Testing
     let entry = Shelf.Entry(
       why: .constraint, values: [("id", .integer(1)), ("text", text)], keyCount: 1)
     for isChosen in [false, true] {
-      if isChosen { try a.store.setConflictBounds(count: 5_000, days: nil, at: a.now) }
+      if isChosen { try a.store.conflictLog.setBounds(count: 5_000, days: nil, at: a.now) }
       try a.store.transaction {
         for seq in 1...UInt64(120) {
           let dot = Dot(Origin(rawValue: isChosen ? 78 : 77), seq)
@@ -195,20 +195,20 @@ import Testing
 
   @Test func `of runs is the last thousand`() throws {
     let a = try replica()
-    for run in 1...UInt64(RunLog.limit) + 20 { try a.store.beginRun(run) }
+    for run in 1...UInt64(RunLog.limit) + 20 { try a.store.lives.begin(run: run) }
     #expect(try a.value("SELECT count(*) FROM _flotilla_run") == .integer(1_000))
-    #expect(a.store.runLog.entries.first?.run == 21)
+    #expect(a.store.lives.log.entries.first?.run == 21)
   }
 
   @Test func `of a member goes with it`() throws {
     let (a, b) = (try replica(), try TestReplica(2, schema: Self.schema))
-    try a.store.save([
+    try a.store.members.save([
       KnownPeer(
         node: b.store.node, name: "b", address: nil, seen: nil, clockOffset: 0,
         frontier: Frontier())
     ])
-    try a.store.saveProgress(of: b.store.node, run: 7, Frontier([b.origin: 1]))
-    try a.store.forget(b.store.node)
+    try a.store.progress.save(Frontier([b.origin: 1]), of: b.store.node, run: 7)
+    try a.store.members.forget(b.store.node)
     for table in ["peer", "progress"] {
       #expect(try a.value("SELECT count(*) FROM _flotilla_\(table)") == .integer(0), "\(table)")
     }

@@ -30,9 +30,9 @@ final class TestReplica {
     self.application = try Connection(path: path, mode: .create)
     application.setBusyTimeout(milliseconds: 5_000)
     try application.execute(schema)
-    try Store.initialise(
+    try ReplicaFile.initialise(
       path: path,
-      as: Store.Identities(
+      as: ReplicaFile.Identities(
         site: Self.site, siteName: "Test", node: Identity(high: number, low: 0),
         nodeName: "node-\(number)", origin: origin))
     if isJoining {

@@ -112,7 +112,7 @@ import Testing
     b.clock = moment(2_000).wall
     try a.pull(from: b)
     #expect(try a.text() == "other")
-    let conflict = try #require(try a.store.conflictList(all: true).first)
+    let conflict = try #require(try a.store.conflictLog.list(all: true).first)
     #expect(conflict.loser?.isUndated == true && conflict.winner?.isUndated == false)
     // The flag travels.
     try write(a, "s", moment(3_000, ahead: -31_536_000))

@@ -14,7 +14,7 @@ import Testing
   private func pair() throws -> (TestReplica, TestReplica) {
     let keeper = try TestReplica(1, schema: Self.schema, tracking: ["t"])
     let other = try TestReplica(2, schema: Self.schema)
-    try keeper.store.note([
+    try keeper.store.members.note([
       KnownAuthor(origin: other.origin, node: Self.member, name: "other", life: 1)
     ])
     try keeper.store.undo.begin()
@@ -37,7 +37,7 @@ import Testing
 
   private func found(_ keeper: TestReplica, since moment: Int64) throws -> [String] {
     try keeper.store.undoable(of: Self.member, since: moment).rows.map { row in
-      let key = keeper.store.named(row.key, of: row.table)["id"]
+      let key = keeper.store.tables.named(row.key, of: row.table)["id"]
       let before = row.before.map { $0.isDeleted ? "none" : word($0.values.last?.value) }
       return [word(key), row.way.rawValue, row.isLate ? "late" : nil, before ?? "-"]
         .compactMap(\.self).joined(separator: " ")
@@ -77,12 +77,12 @@ import Testing
     hidden.clock = since + Self.minute
     var reach = Reach(origin: hidden.origin, node: Self.member, life: 9, seq: 9, run: 1)
     reach.signature = [UInt8](repeating: 1, count: Reach.signatureLength)
-    try keeper.store.transaction { _ = try keeper.store.keep([reach]) }
+    try keeper.store.transaction { _ = try keeper.store.lives.keep([reach]) }
     try write("INSERT INTO t VALUES ('c', 'evil')", at: hidden, keeper)
     #expect(try found(keeper, since: since) == ["c remove -"])
-    #expect(try keeper.store.author(of: hidden.origin) == Self.member)
+    #expect(try keeper.store.members.author(of: hidden.origin) == Self.member)
     // The life itself is noted once it is shown.
-    #expect(try keeper.store.authors().allSatisfy { $0.origin != hidden.origin })
+    #expect(try keeper.store.members.authors().allSatisfy { $0.origin != hidden.origin })
   }
 
   @Test func `what is dated before and came later is told as late`() throws {

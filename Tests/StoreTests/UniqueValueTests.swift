@@ -58,10 +58,10 @@ import Testing
     try second.write("INSERT INTO ward VALUES ('south', 1); INSERT INTO bed VALUES ('s1', 'south')")
     try second.foldAll()
     try second.exchange(with: first)
-    #expect(try Set(first.store.parkedRows().map(\.table)) == ["bed", "ward"])
+    #expect(try Set(first.store.tableSurvey.parkedRows().map(\.table)) == ["bed", "ward"])
     try first.write("DELETE FROM ward; CREATE TABLE other(a); CREATE INDEX i ON ward(no, id)")
     try first.foldAll()
-    #expect(try first.store.parkedRows().isEmpty)
+    #expect(try first.store.tableSurvey.parkedRows().isEmpty)
     #expect(try first.content("bed").count == 1)
     try second.exchange(with: first)
     #expect(try second.content("bed") == first.content("bed"))
@@ -97,7 +97,7 @@ import Testing
     }
     try replicas[0].exchange(with: replicas[1])
     for replica in replicas { try replica.foldAll() }
-    #expect(try replicas.map { try $0.store.figures().parked } == [200, 200])
+    #expect(try replicas.map { try $0.store.survey.figures().parked } == [200, 200])
     let second = replicas[1]
     let before = try second.store.connection.scalar("SELECT total_changes()").integer ?? 0
     try second.write("INSERT INTO plain VALUES ('new', 1000)")
@@ -109,6 +109,6 @@ import Testing
     try second.foldAll()
     let other = try second.value("SELECT id FROM plain WHERE no = 7")
     #expect(other != .null && other != standing)
-    #expect(try second.store.figures().parked == 199)
+    #expect(try second.store.survey.figures().parked == 199)
   }
 }

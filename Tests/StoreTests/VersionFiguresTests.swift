@@ -23,7 +23,7 @@ import Testing
     return [
       replica.store.versionFigures.live(table.id),
       try replica.application.scalar(sql).integer.map { Int($0) },
-      try replica.store.figures().tables.first { $0.name == "word" }?.rows,
+      try replica.store.survey.figures().tables.first { $0.name == "word" }?.rows,
     ]
   }
 

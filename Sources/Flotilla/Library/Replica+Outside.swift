@@ -58,7 +58,7 @@ extension Replica {
   /// What tells this site from all others, as text.
   package func siteMark() async throws(FlotillaError) -> String {
     try await withFile { store throws(StoreError) in
-      Self.fingerprint(try store.rootKey())
+      Self.fingerprint(try store.members.rootKey())
     }
   }
 }

@@ -62,7 +62,7 @@ extension Replica {
     _ tables: [String: TableRight]
   ) async throws(FlotillaError) -> [String: TableRight] {
     let known = try await withFile { store throws(StoreError) in
-      try store.figures().tables.map(\.name)
+      try store.survey.figures().tables.map(\.name)
     }
     var spelled: [String: TableRight] = [:]
     for (name, right) in tables {

@@ -114,7 +114,7 @@ extension Node {
       let (wall, place) = (Uptime.wall, cursor)
       let page = try await reporting(path) { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in
-          try store.changedKeys(
+          try store.feed.changedKeys(
             after: place, limit: Self.keysRead, at: wall, tellsStamps: isExact
           ) { wanted.contains($0.foldedForNames) }
         }
@@ -159,7 +159,7 @@ extension Replica {
     of table: String, _ keys: [[SQLite.Value]]
   ) async throws(FlotillaError) -> [Int64?] {
     try await withFile { store throws(StoreError) in
-      try store.stamps(of: table, keys).map { $0?.knownMoment }
+      try store.feed.stamps(of: table, keys).map { $0?.knownMoment }
     }
   }
 

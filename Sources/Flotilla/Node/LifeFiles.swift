@@ -18,7 +18,7 @@ struct LifeFiles {
     run: UInt64?, isLasting: Bool, within timeout: Duration?, _ log: @Sendable (String) -> Void
   ) async throws(FlotillaError) -> Bool {
     let mark = try await reporting(sidecar.database) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in store.lifeMark }
+      try await store.run { (store) throws(StoreError) in store.lives.mark }
     }
     var isNoted = true
     let noted = LedgerFile.read(sidecar.ledgerPath)
@@ -74,7 +74,7 @@ struct LifeFiles {
         try store.beginLife(
           doubt, origin: origin, life: life, run: run, reissuingAbove: common,
           renewingTo: mark, at: .now)
-        return store.lifeMark
+        return store.lives.mark
       }
     }
     try await open(LifeRecord(mark: mark, previousRun: run))
@@ -85,7 +85,7 @@ struct LifeFiles {
     try await reporting(sidecar.database) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         do throws(FlotillaError) {
-          store.ledger = try LedgerFile(path: path, record: record)
+          store.lives.ledger = try LedgerFile(path: path, record: record)
         } catch {
           throw StoreError(.ledger, error.message, remedy: error.remedy)
         }

@@ -254,7 +254,7 @@ extension Node {
     let rule = rule ?? ServerWins.name
     let changed = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        let tables = try store.tablesWithoutRule()
+        let tables = try store.tables.tablesWithoutRule()
         if !tables.isEmpty { try store.track(tables, rule: rule, at: self.clock.now) }
         return tables
       }

@@ -208,7 +208,7 @@ extension Node {
     let rows = rights.writes ? held.map { mine > $0 ? Int(mine - $0) : 0 } ?? 0 : 0
     let others = roster.roll.members.filter { $0.node != identity.node }
     let parked = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in try store.figures().parked }
+      try await store.run { (store) throws(StoreError) in try store.survey.figures().parked }
     }
     return UnsentReport(
       rows: rows + waiting, site: identity.siteName, node: identity.name,

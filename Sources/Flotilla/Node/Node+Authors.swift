@@ -7,7 +7,7 @@ extension Node {
   func loadAuthors() async throws(FlotillaError) {
     let (known, delivered) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        (try store.authors(), try store.delivered())
+        (try store.members.authors(), try store.lives.delivered())
       }
     }
     authors = AuthorBook(known, own: identity.node)
@@ -22,7 +22,7 @@ extension Node {
     await followAuthors()
     guard !news.isEmpty else { return [] }
     do {
-      try await store.run { (store) throws(StoreError) in try store.note(news) }
+      try await store.run { (store) throws(StoreError) in try store.members.note(news) }
     } catch {
       // A name beside a row or a conflict; after a restart it is told again.
       warn("could not remember who has written: \(error.message)")
@@ -45,7 +45,7 @@ extension Node {
     let news = authors.renamed(in: roster.roll, own: identity.node)
     guard !news.isEmpty, trouble.current == nil else { return }
     do {
-      try await store.run { (store) throws(StoreError) in try store.name(news) }
+      try await store.run { (store) throws(StoreError) in try store.members.rename(news) }
       authors.rename(news)
     } catch {
       warn("could not remember the names of members: \(error.message)")
@@ -69,7 +69,7 @@ extension Node {
     guard delivered > savedDelivery, trouble.current == nil else { return }
     do {
       try await store.patiently { (store) throws(StoreError) in
-        try store.setDelivered(delivered)
+        try store.lives.setDelivered(delivered)
       }
       savedDelivery = delivered
     } catch {

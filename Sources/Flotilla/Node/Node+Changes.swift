@@ -33,7 +33,7 @@ extension Node {
     let wall = Uptime.wall
     return try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try store.changes(after: cursor, limit: Self.entriesRead, at: wall) {
+        try store.feed.changes(after: cursor, limit: Self.entriesRead, at: wall) {
           wanted?.contains($0.foldedForNames) ?? true
         }
       }
@@ -54,7 +54,9 @@ extension Node {
   func requireTables(_ names: [String]?) async throws(FlotillaError) {
     guard let names else { return }
     let unknown = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in names.first { !store.isTracked($0) } }
+      try await store.run { (store) throws(StoreError) in
+        names.first { !store.tables.isTracked($0) }
+      }
     }
     if let unknown {
       throw FlotillaError(

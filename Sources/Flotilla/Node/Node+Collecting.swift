@@ -40,7 +40,7 @@ extension Node {
     let isLeaf = !rights(of: peer.node).isWhole
     do {
       try await changeStability { (store) throws(StoreError) in
-        try store.hear(news, from: peer.node, isLeaf: isLeaf, at: moment)
+        try store.deletions.hear(news, from: peer.node, isLeaf: isLeaf, at: moment)
       }
     } catch {
       if !note(error) { warn("could not note what everybody holds: \(error.message)") }

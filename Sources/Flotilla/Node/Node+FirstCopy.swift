@@ -81,7 +81,7 @@ extension Node {
         await settle()
         let (rows, replaced) = try await reporting(path) { () async throws(StoreError) in
           try await store.run { (store) throws(StoreError) in
-            (try store.applicationRowCount(), try store.openConflictCount())
+            (try store.survey.applicationRowCount(), try store.survey.openConflictCount())
           }
         }
         return Copied(rows: rows, bytes: receivedBytes, replaced: replaced)
@@ -112,7 +112,7 @@ extension Node {
   func firstCopyReport() async throws(FlotillaError) -> StatusReport.FirstCopy? {
     guard let copy = copy.unfinished else { return nil }
     let rows = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in try store.liveRowCount() }
+      try await store.run { (store) throws(StoreError) in try store.survey.liveRowCount() }
     }
     return StatusReport.FirstCopy(
       from: copy.name, rows: rows, of: max(rows, Int(clamping: copy.rows)))

@@ -56,7 +56,7 @@ extension Node {
   private func look() async -> WriteNotice.Input {
     do {
       return .looked(
-        version: try await store.run { (store) throws(StoreError) in try store.dataVersion() })
+        version: try await store.run { (store) throws(StoreError) in try store.file.dataVersion() })
     } catch {
       return failed(error)
     }
@@ -177,10 +177,10 @@ extension Node {
     guard times.takeTrim(at: Uptime.now) else { return }
     do {
       try await store.patiently { (store) throws(StoreError) in
-        try store.trimConflicts(at: self.clock.now)
+        try store.conflictLog.trim(at: self.clock.now)
         try store.trimRulings()
         try store.trimVerdicts(at: self.clock.now)
-        try store.tendChanges(at: Uptime.wall)
+        try store.feed.tend(at: Uptime.wall)
       }
     } catch {
       if !note(error) { warn("could not shorten the conflict log: \(error.message)") }
@@ -214,7 +214,7 @@ extension Node {
     await advertise()
     do {
       let changed = try await store.patiently { (store) throws(StoreError) in
-        try store.ensureWAL()
+        try store.file.ensureWAL()
       }
       if changed { log("the journal mode was changed by a program; it is WAL again") }
     } catch {

@@ -81,7 +81,7 @@ extension Node {
   func offer(_ session: PeerSession) async throws(FlotillaError) {
     let (rows, objects) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        (try store.liveRowCount(), try store.schemaObjects())
+        (try store.survey.liveRowCount(), try store.schemaCopy.objects())
       }
     }
     let offer = Offer(

@@ -12,7 +12,7 @@ extension Node {
   func noteRun() async {
     guard !life.isRunNoted else { return }
     do {
-      let runs = try await store.patiently { (store) throws(StoreError) in store.runLog }
+      let runs = try await store.patiently { (store) throws(StoreError) in store.lives.log }
       life.noteRun(runs)
     } catch {
       if !note(error) { warn("could not note that this node runs: \(error.message)") }
@@ -26,7 +26,7 @@ extension Node {
   func noteMet(_ isMet: Bool = true) async {
     guard !isMet || life.twinTeller(at: Uptime.now) == nil else { return }
     do {
-      try await store.run { (store) throws(StoreError) in try store.noteMet(isMet) }
+      try await store.run { (store) throws(StoreError) in try store.lives.noteMet(isMet) }
     } catch {
       // It is noted when the next one is met.
       warn("could not note that members know this node: \(error.message)")
@@ -48,7 +48,7 @@ extension Node {
   func doubt(_ reach: Reach, from session: PeerSession) async -> Position? {
     do {
       let (isLost, position) = try await store.run { (store) throws(StoreError) in
-        (store.isContradicted(by: reach), store.position)
+        (store.lives.isContradicted(by: reach), store.position)
       }
       guard isLost else { return position }
     } catch {
@@ -99,11 +99,11 @@ extension Node {
     do {
       let common: UInt64? =
         doubt.spoilsNumbers
-        ? try await store.run { (store) throws(StoreError) in try store.commonSeq() } : nil
+        ? try await store.run { (store) throws(StoreError) in try store.lives.commonSeq() } : nil
       try await LifeFiles(store: store, sidecar: sidecar, keys: keys)
         .begin(number, run: run, doubt, above: common, renewingTo: mark)
       let (begun, runs, position) = try await store.run { (store) throws(StoreError) in
-        (try store.life(), store.runLog, store.position)
+        (try store.lives.life(), store.lives.log, store.position)
       }
       self.position = position
       savedDelivery = position.frontier[position.own]
@@ -164,7 +164,8 @@ extension Node {
         + "node of its own there: flotilla leave DB --force; then join"
     }
     // A remark must not make `status` fail.
-    guard let story = try? await store.run({ (store) throws(StoreError) in try store.lifeStory() })
+    guard
+      let story = try? await store.run({ (store) throws(StoreError) in try store.lives.story() })
     else { return nil }
     let storyShown: Int64 = 30 * 86_400_000
     guard Uptime.wall - story.at < storyShown else { return nil }

@@ -85,7 +85,7 @@ extension Node {
   func save(_ statements: [SignedStatement]) async {
     guard !statements.isEmpty else { return }
     do {
-      try await store.run { (store) throws(StoreError) in try store.add(statements) }
+      try await store.run { (store) throws(StoreError) in try store.members.add(statements) }
     } catch {
       // They are told again by whoever knows them.
       warn("could not keep what was said about members: \(error.message)")

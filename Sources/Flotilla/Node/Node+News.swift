@@ -22,13 +22,13 @@ extension Node {
       let age = position.age
       let verdicts = try await reporting(path) { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in
-          try store
-            .verdicts(
+          try store.verdicts
+            .list(
               after: number, through: .max, limit: Self.verdictsTold, repetitions: false
             ).prefix { $0.outcome != .pending }.map { verdict in
               OpenReplica.Judgement(
                 number: verdict.seq, table: verdict.table,
-                key: store.named(verdict.key, of: verdict.table).mapValues(SQLValue.init),
+                key: store.tables.named(verdict.key, of: verdict.table).mapValues(SQLValue.init),
                 verdict: RowVerdict(verdict))
             }
         }
@@ -44,8 +44,8 @@ extension Node {
   private func lastTold() async throws(FlotillaError) -> UInt64 {
     try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        if let first = try store.firstWaiting() { return first - 1 }
-        return try store.lastSettled() ?? store.position.frontier[store.own]
+        if let first = try store.verdicts.firstWaiting() { return first - 1 }
+        return try store.verdicts.lastSettled() ?? store.position.frontier[store.own]
       }
     }
   }

@@ -114,7 +114,7 @@ extension Node {
         remedy: "Appoint another one first: flotilla anchor \(shellWord(path)) NODE")
     }
     let tracked = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in try store.figures().tables }
+      try await store.run { (store) throws(StoreError) in try store.survey.figures().tables }
     }
     let wanted = table.foldedForNames
     guard

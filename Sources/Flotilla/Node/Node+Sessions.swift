@@ -121,7 +121,7 @@ extension Node {
       }
       let progress =
         (try? await store.run { (store) throws(StoreError) in
-          try store.progress(of: peer.node, run: peer.run)
+          try store.progress.frontier(of: peer.node, run: peer.run)
         }) ?? Frontier()
       await session.feed(.mayPull(resume: progress))
     }
@@ -250,7 +250,7 @@ extension Node {
     await perform(mesh.receive(.left(node), at: .now))
     await perform(mesh.receive(.configured(options.peers), at: .now))
     do {
-      try await store.run { (store) throws(StoreError) in try store.forget(node) }
+      try await store.run { (store) throws(StoreError) in try store.members.forget(node) }
     } catch {
       warn("could not forget a member that left: \(error.message)")
     }

@@ -8,9 +8,10 @@ extension Node {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         (
-          try store.figures(), try store.waitingTables(),
-          try store.takesNewTables() ? try store.newTables() : nil, try store.waitingKeys(),
-          store.changedTables()
+          try store.survey.figures(), try store.tableSurvey.waitingTables(),
+          try store.takesNewTables() ? try store.newTables() : nil,
+          try store.tableSurvey.waitingKeys(),
+          store.tableSurvey.changedTables()
         )
       }
     }

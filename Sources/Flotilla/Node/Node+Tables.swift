@@ -76,7 +76,7 @@ extension Node {
     guard case .named(let names) = selection else { return false }
     return try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        let held = try store.askedTables() + store.declinedTables()
+        let held = try store.tableSurvey.askedTables() + store.tableSurvey.declinedTables()
         return names.allSatisfy { name in held.contains { isSameName($0, name) } }
       }
     }
@@ -103,7 +103,7 @@ extension Node {
       try await store.run { (store) throws(StoreError) in
         let report = try TableChoice(store: store, clock: self.clock)
           .rule(table: table, rule: rule, hasAnchor: hasAnchor)
-        return (report, try store.editsWithoutVerdict())
+        return (report, try store.verdicts.openCount())
       }
     }
     report.remark = undecidedRemark(withoutVerdict: waiting)

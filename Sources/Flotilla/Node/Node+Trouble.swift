@@ -65,7 +65,7 @@ extension Node {
     tell(.allowed)
     guard trouble.isTryDue(at: .now) else { return }
     do {
-      try await store.patiently { (store) throws(StoreError) in try store.tryWriting() }
+      try await store.patiently { (store) throws(StoreError) in try store.file.tryWriting() }
       tell(.worked)
     } catch {
       note(error)
@@ -81,7 +81,7 @@ extension Node {
       do {
         try await offPool { [path] () throws(FlotillaError) in
           try reporting(path) { () throws(StoreError) in
-            try Store.tryWriting(path: database, patience: Self.lockPatience)
+            try ReplicaFile.tryWriting(path: database, patience: Self.lockPatience)
           }
         }
       } catch {

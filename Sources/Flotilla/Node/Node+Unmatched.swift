@@ -16,7 +16,9 @@ extension Node {
   private func name(of origin: Origin) async -> String {
     if position.own == origin { return identity.name }
     // Without the file a line of the log must do without the name.
-    let node = try? await store.run { (store) throws(StoreError) in try store.author(of: origin) }
+    let node = try? await store.run { (store) throws(StoreError) in
+      try store.members.author(of: origin)
+    }
     return node.flatMap { $0 }.flatMap { roster.roll.entries[$0]?.name } ?? "an unknown author"
   }
 }

@@ -56,7 +56,7 @@ extension Node {
       let age = position.age
       let isAwaiting = try await reporting(path) { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in
-          try store.isAwaitingVerdict(after: seq, through: last)
+          try store.verdicts.isAwaited(after: seq, through: last)
         }
       }
       guard isAwaiting, await until(deadline, { position.age != age }) else {

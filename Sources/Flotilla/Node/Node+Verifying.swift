@@ -49,7 +49,7 @@ extension Node {
   /// Tables that are not the same here and elsewhere, though all that is held of them is.
   private func waitingKeys() async -> [String] {
     let found = try? await store.run { (store) throws(StoreError) in
-      (try store.waitingKeys(), store.changedTables())
+      (try store.tableSurvey.waitingKeys(), store.tableSurvey.changedTables())
     }
     return found.map { keyRemarks($0, $1) } ?? []
   }

@@ -109,7 +109,7 @@ actor Node {
       () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         (
-          NodeIdentity(store), try store.knownPeers(), store.position, try store.firstCopy(),
+          NodeIdentity(store), try store.members.peers(), store.position, try store.firstCopy(),
           store.rights
         )
       }
@@ -120,7 +120,8 @@ actor Node {
     self.copy = CopyProgress(copy)
     self.mesh = Mesh(node: identity.node)
     let (life, runs) = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in (try store.life(), store.runLog) }
+      try await store.run { (store) throws(StoreError) in (try store.lives.life(), store.lives.log)
+      }
     }
     self.life = OwnLife(life, runs, isRunNoted: isRunNoted)
     self.keys = keys
@@ -190,7 +191,7 @@ actor Node {
     guard trouble.current == nil else { return }
     let known = peers.values.map(\.known)
     do {
-      try await store.patiently { (store) throws(StoreError) in try store.save(known) }
+      try await store.patiently { (store) throws(StoreError) in try store.members.save(known) }
     } catch {
       if note(error) { return }
       warn("could not remember the peers: \(error.message)")

@@ -21,7 +21,7 @@ struct StatusRemarks: Sendable {
 
   /// What there is to say of tables and edits.
   func remarks(
-    _ figures: Store.Figures, _ waiting: [WaitingTable], _ new: [UntrackedTable]
+    _ figures: StoreFigures, _ waiting: [WaitingTable], _ new: [UntrackedTable]
   ) -> [String] {
     var remarks: [String] = []
     if isRunning, let remark = ProgramFile.remark(ProgramFile.fate(), path) {
@@ -53,7 +53,7 @@ struct StatusRemarks: Sendable {
   /// What of this node itself keeps it from being in sync: rows that went with a table, a time that
   /// is not known, edits that wait.
   func lacks(
-    _ figures: Store.Figures, _ waiting: [WaitingTable], hasOthers: Bool, hasTime: Bool,
+    _ figures: StoreFigures, _ waiting: [WaitingTable], hasOthers: Bool, hasTime: Bool,
     lost: Int
   ) -> [String] {
     var lacks: [String] = []
@@ -75,7 +75,7 @@ struct StatusRemarks: Sendable {
   }
 
   /// Rows that went with a table which is here again.
-  private func missing(_ rows: Int, _ figures: Store.Figures) -> String {
+  private func missing(_ rows: Int, _ figures: StoreFigures) -> String {
     let tables = figures.tables.filter { $0.lost > 0 }.map(\.name)
     let table = tables.count == 1 ? tables[0] : nil
     return "\(counted(rows, "row")) that went with \(table.map { "table \($0)" } ?? "a table") of "

@@ -115,7 +115,9 @@ struct VerifyWords: Sendable {
     let names = try? await store.run { (store) throws(StoreError) in
       rows.map { row in
         let key = Key(bytes: row.key)
-        return (store.named(key, of: row.table), store.keyNames(of: key, of: row.table))
+        return (
+          store.tables.named(key, of: row.table), store.tables.keyNames(of: key, of: row.table)
+        )
       }
     }
     return names?.map { ($0.mapValues { SQLValue($0) }, $1) } ?? rows.map { _ in ([:], nil) }
@@ -128,7 +130,7 @@ struct VerifyWords: Sendable {
     let nodes = try? await store.run { (store) throws(StoreError) in
       var nodes: [Origin: Identity] = [:]
       for origin in origins {
-        nodes[origin] = origin == store.own ? store.node : try store.author(of: origin)
+        nodes[origin] = origin == store.own ? store.node : try store.members.author(of: origin)
       }
       return nodes
     }

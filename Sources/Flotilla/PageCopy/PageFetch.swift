@@ -100,7 +100,7 @@ struct PageFetch: Sendable {
   private func membership() throws(FlotillaError) -> Membership {
     let (rootKey, statements) = try reporting(sidecar.database) { () throws(StoreError) in
       let store = try Store(path: sidecar.database, inspects: false)
-      return (try store.rootKey(), try store.statements())
+      return (try store.members.rootKey(), try store.members.statements())
     }
     var membership = Membership(rootKey: rootKey, notary: .openSSL)
     _ = membership.unite(statements)

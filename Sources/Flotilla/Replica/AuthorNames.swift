@@ -9,8 +9,8 @@ struct AuthorNames {
 
   init(_ store: Store) throws(StoreError) {
     own = (store.own, store.nodeName)
-    var membership = Membership(rootKey: try store.rootKey(), notary: .openSSL)
-    _ = membership.unite(try store.statements())
+    var membership = Membership(rootKey: try store.members.rootKey(), notary: .openSSL)
+    _ = membership.unite(try store.members.statements())
     let entries = membership.roll.entries
     names = entries.mapValues(\.name)
     shutOut = Set(
@@ -20,14 +20,15 @@ struct AuthorNames {
   /// Whether a member that was shut out writes under an origin, or nobody that is known.
   func isNobody(_ origin: Origin, _ store: Store) throws(StoreError) -> Bool {
     if origin == own.origin { return false }
-    return try store.author(of: origin).map { shutOut.contains($0) || names[$0] == nil } ?? true
+    return try store.members.author(of: origin).map { shutOut.contains($0) || names[$0] == nil }
+      ?? true
   }
 
   func name(_ node: Identity) -> String? { names[node] }
 
   func name(_ origin: Origin, _ store: Store) throws(StoreError) -> String? {
     if origin == own.origin { return own.name }
-    return try store.author(of: origin).flatMap { names[$0] }
+    return try store.members.author(of: origin).flatMap { names[$0] }
   }
 
   func report(
@@ -36,12 +37,12 @@ struct AuthorNames {
     var report = ConflictReport.Conflict(
       id: Int(conflict.id), table: conflict.table,
       key: Replica.key(conflict.key, of: conflict.table, in: store),
-      key_columns: store.keyNames(of: conflict.key, of: conflict.table), rule: conflict.rule,
+      key_columns: store.tables.keyNames(of: conflict.key, of: conflict.table), rule: conflict.rule,
       reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
       winner: try side(conflict.winner, beside: conflict.loser, store),
       loser: try side(conflict.loser, beside: conflict.winner, store))
     if [.rekeyed, .dismissed].contains(conflict.state),
-      let (key, rows) = try store.rekeyed(conflict)
+      let (key, rows) = try store.conflictLog.rekeyed(conflict)
     {
       report.became = ConflictReport.Became(
         key: Replica.key(key, of: conflict.table, in: store), rows: rows)

@@ -95,7 +95,7 @@ extension Examination {
   }
 
   /// Rows that stand without what they refer to: a program with foreign keys off has left them so.
-  mutating func judgeReferences(_ broken: [Store.BrokenReference]) {
+  mutating func judgeReferences(_ broken: [BrokenReference]) {
     for reference in broken {
       let columns = reference.columns.joined(separator: ", ")
       add(

@@ -48,7 +48,7 @@ extension Examination {
   mutating func judgeStray(
     _ store: Store, _ names: AuthorNames, repair: Bool
   ) throws(StoreError) -> [String] {
-    let tables = try store.strayTables()
+    let tables = try store.tableSurvey.strayTables()
     var (nobodys, others): ([StrayTable], [StrayTable]) = ([], [])
     for table in tables {
       var isNobodys = !table.isHere

@@ -12,7 +12,7 @@ extension Examination {
       if let denial = WriteAccess.denial(database, path: path) { throw denial }
       try await offPool { () throws(FlotillaError) in
         try reporting(path) { () throws(StoreError) in
-          try Store.tryWriting(path: database, patience: Self.patience)
+          try ReplicaFile.tryWriting(path: database, patience: Self.patience)
         }
       }
     } catch {

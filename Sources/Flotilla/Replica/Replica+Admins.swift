@@ -13,7 +13,9 @@ extension Replica {
       guard let keys = try? KeyFolder(sidecar).keys() else { return nil }
       let (root, statements, known) = try reporting(path) { () throws(StoreError) in
         let store = try Store(path: sidecar.database, inspects: false)
-        return (try store.rootKey(), try store.statements(), try store.knownPeers())
+        return (
+          try store.members.rootKey(), try store.members.statements(), try store.members.peers()
+        )
       }
       var membership = Membership(rootKey: root, notary: .openSSL)
       _ = membership.unite(statements)

@@ -7,15 +7,15 @@ extension Replica {
   /// Conflicts, the latest first, and parked rows; `all` shows settled ones, too.
   public func conflicts(all: Bool = false) async throws(FlotillaError) -> ConflictReport {
     var report = try await withFile { store throws(StoreError) in
-      let (names, asked) = (try AuthorNames(store), try store.askedTables())
+      let (names, asked) = (try AuthorNames(store), try store.tableSurvey.askedTables())
       return ConflictReport(
-        conflicts: try store.conflictList(all: all).map { conflict throws(StoreError) in
+        conflicts: try store.conflictLog.list(all: all).map { conflict throws(StoreError) in
           try names.report(conflict, store)
         },
-        parked: try store.parkedRows().map { row in
+        parked: try store.tableSurvey.parkedRows().map { row in
           var parked = ConflictReport.Parked(
             id: row.id, table: row.table, key: Self.key(row.key, of: row.table, in: store),
-            key_columns: store.keyNames(of: row.key, of: row.table), why: row.why,
+            key_columns: store.tables.keyNames(of: row.key, of: row.table), why: row.why,
             row: Self.row(row.values))
           parked.because = row.stray.map {
             "\($0.column): another row of \($0.parent) has the number of the one that is meant"
@@ -25,7 +25,7 @@ extension Replica {
           }
           return parked
         }, now: Node.text(try NodeClock(store, .here).now.moment),
-        keeps: try Self.bounds(store), gone: try store.conflictsGone())
+        keeps: try Self.bounds(store), gone: try store.conflictLog.gone())
     }
     let reasons = await hindrances(
       report.conflicts.map(\.parkedRow)
@@ -88,7 +88,7 @@ extension Replica {
   }
 
   private static func bounds(_ store: Store) throws(StoreError) -> ConflictReport.Bounds {
-    let bounds = try store.conflictBounds()
+    let bounds = try store.conflictLog.bounds()
     return ConflictReport.Bounds(count: bounds.count, days: bounds.days, bytes: bounds.bytes)
   }
 
@@ -97,7 +97,7 @@ extension Replica {
     -> ConflictReport.Bounds
   {
     try await withFile { store throws(StoreError) in
-      try store.setConflictBounds(count: count, days: days, at: NodeClock(store, .here).now)
+      try store.conflictLog.setBounds(count: count, days: days, at: NodeClock(store, .here).now)
       return try Self.bounds(store)
     }
   }
@@ -105,7 +105,7 @@ extension Replica {
   /// Keeps as many as if nobody had ever set it.
   public func keepConflictsByDefault() async throws(FlotillaError) -> ConflictReport.Bounds {
     try await withFile { store throws(StoreError) in
-      try store.setConflictBoundsByDefault(at: NodeClock(store, .here).now)
+      try store.conflictLog.setBoundsByDefault(at: NodeClock(store, .here).now)
       return try Self.bounds(store)
     }
   }
@@ -114,7 +114,7 @@ extension Replica {
   public func conflict(_ id: Int) async throws(FlotillaError) -> ConflictReport.Conflict {
     let found = try await withFile { store throws(StoreError) in
       let names = try AuthorNames(store)
-      return try store.conflict(Int64(id)).map { conflict throws(StoreError) in
+      return try store.conflictLog.entry(Int64(id)).map { conflict throws(StoreError) in
         try names.report(conflict, store)
       }
     }
@@ -130,14 +130,16 @@ extension Replica {
     let found = try await conflict(id)
     let known = [Conflict.State.open, .rekeyed].map(\.rawValue)
     guard known.contains(found.state) else { throw settled(found) }
-    try await withFile { store throws(StoreError) in try store.settle(Int64(id), as: .dismissed) }
+    try await withFile { store throws(StoreError) in
+      try store.conflictLog.settle(Int64(id), as: .dismissed)
+    }
     return ConflictChange(id: id, state: Conflict.State.dismissed.rawValue)
   }
 
   /// Takes several off the list in one go; gives those that were on it.
   package func dismissConflicts(_ ids: [Int]) async throws(FlotillaError) -> [ConflictChange] {
     try await withFile { store throws(StoreError) in
-      try store.dismissConflicts(ids.map(Int64.init)).map {
+      try store.conflictLog.dismiss(ids.map(Int64.init)).map {
         ConflictChange(id: Int($0), state: Conflict.State.dismissed.rawValue)
       }
     }
@@ -185,7 +187,7 @@ extension Replica {
       let file = try OpeningCheck(path: path, sidecar: sidecar).check()
       return try reporting(path) { () throws(StoreError) in
         let store = try Store(path: file, inspects: false)
-        return try store.isOutdated ? nil : body(store)
+        return try store.file.isOutdated ? nil : body(store)
       }
     }
   }
@@ -199,7 +201,7 @@ extension Replica {
   static func key(
     _ key: Key, of table: String, in store: Store
   ) -> [String: SQLValue] {
-    store.named(key, of: table).mapValues(SQLValue.init)
+    store.tables.named(key, of: table).mapValues(SQLValue.init)
   }
 }
 

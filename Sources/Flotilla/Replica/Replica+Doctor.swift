@@ -140,34 +140,35 @@ struct Examination {
     }
     do throws(StoreError) {
       let store = try Store(path: sidecar.database, inspects: false)
-      var health = try store.health()
+      var health = try store.survey.health()
       if repair, !health.hasJournal || !health.uncaptured.isEmpty {
         try store.repair()
         let clock = try NodeClock(store, .here)
         while try store.fold(at: clock.now).hasMore {}
         add("repair", .ok, "triggers and journal were made anew; tables were compared")
-        health = try store.health()
+        health = try store.survey.health()
       }
       judge(health)
       let names = try AuthorNames(store)
       let stray = try judgeStray(store, names, repair: repair)
       try judgeRows(
-        in: sidecar.database, asked: try store.askedTables().map(store.siteName) + stray,
+        in: sidecar.database,
+        asked: try store.tableSurvey.askedTables().map(store.siteName) + stray,
         named: store.nameHere)
-      judgeReferences(try store.brokenReferences())
+      judgeReferences(try store.tableSurvey.brokenReferences())
       judgeColumns(try store.keptColumns())
-      judgeKeys(try store.waitingKeys(), names)
-      judge(try store.size(), isNodeRunning: lock == nil)
+      judgeKeys(try store.tableSurvey.waitingKeys(), names)
+      judge(try store.survey.size(), isNodeRunning: lock == nil)
       judge(try store.untrackedTables(), takesNew: try store.takesNewTables())
       // A node that runs tells it itself.
-      if lock != nil { judge(try store.waitingTables()) }
+      if lock != nil { judge(try store.tableSurvey.waitingTables()) }
     } catch {
       let error = FlotillaError(error, path: path)
       add("file", .error, error.message, error.remedy)
     }
   }
 
-  private mutating func judge(_ health: Store.Health) {
+  private mutating func judge(_ health: FileHealth) {
     if let damage = health.damage {
       add(
         "file", .error, "the file is damaged: \(damage)",

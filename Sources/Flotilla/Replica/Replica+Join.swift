@@ -73,7 +73,7 @@ extension Replica {
         rows: paired.offer.rows, mayBePages: isEmpty)
       let life = UInt64.random(in: 0 ... .max)
       let warnings = try create(
-        Store.Identities(
+        ReplicaFile.Identities(
           site: paired.inviter.site, siteName: paired.offer.siteName, node: keys.identity,
           nodeName: paired.admit.nodeName, origin: Origin.of(keys.identity, life: life, .openSSL),
           life: life,

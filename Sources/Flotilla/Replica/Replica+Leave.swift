@@ -63,7 +63,7 @@ extension Replica {
     let database = sidecar.database
     let found = try? await offPool { () throws(FlotillaError) in
       try reporting(database) { () throws(StoreError) in
-        try Store.namingFlotilla(path: database)
+        try ReplicaFile.namingFlotilla(path: database)
       }
     }
     return found ?? []
@@ -79,7 +79,7 @@ extension Replica {
         return true
       }
       return try reporting(path) { () throws(StoreError) in
-        try Store(path: sidecar.database, inspects: false).lifeStory()?.isPerhapsOfCopy ?? false
+        try Store(path: sidecar.database, inspects: false).lives.story()?.isPerhapsOfCopy ?? false
       }
     }
   }
@@ -162,7 +162,7 @@ extension Replica {
     let (path, database) = (path, sidecar.database)
     do {
       try await offPool { () throws(FlotillaError) in
-        try reporting(path) { () throws(StoreError) in try Store.tryWriting(path: database) }
+        try reporting(path) { () throws(StoreError) in try ReplicaFile.tryWriting(path: database) }
       }
     } catch {
       throw FlotillaError(
@@ -196,7 +196,7 @@ extension Replica {
         if sidecar.exists, let store = try? Store(path: sidecar.database) {
           try store.leave()
         } else {
-          try Store.remove(path: sidecar.database)
+          try ReplicaFile.remove(path: sidecar.database)
         }
       }
       sidecar.remove()

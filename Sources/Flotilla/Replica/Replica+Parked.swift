@@ -19,7 +19,9 @@ extension Replica {
     let found = try await parkedRow(id)
     var row = found.row
     // Its author may not have every column that the table has here.
-    let columns = try await withFile { store throws(StoreError) in store.columns(of: found.table) }
+    let columns = try await withFile { store throws(StoreError) in
+      store.tables.columns(of: found.table)
+    }
     let known = columns + row.keys.filter { !columns.contains($0) }.sorted()
     for (name, value) in values {
       guard let column = known.first(where: { isSameName($0, name) }) else {
@@ -60,7 +62,7 @@ extension Replica {
         remedy: "See: flotilla doctor \(shellWord(path))")
     }
     let (row, isAllowed) = try await withFile { store throws(StoreError) in
-      let row = try store.parkedRows().first { $0.id == found.id }
+      let row = try store.tableSurvey.parkedRows().first { $0.id == found.id }
       guard let row, case .refused = try store.permission(toWrite: row.key, of: row.table) else {
         return (row, true)
       }
@@ -81,7 +83,7 @@ extension Replica {
         try connection.execute("PRAGMA foreign_keys = ON")
         try connection.transaction { () throws(SQLiteError) in
           try body(connection)
-          try Store.giveUp(row, isDeleted: isDeleted, at: wall, on: connection)
+          try row.giveUp(isDeleted: isDeleted, at: wall, on: connection)
         }
       } catch {
         throw FlotillaError(
@@ -126,8 +128,8 @@ extension Replica {
   /// row at a time, and the statement is run on that.
   private static func parkedTarget(
     of statement: String, _ values: [SQLite.Value], in file: String
-  ) throws -> Store.ParkedRow? {
-    let rows = try Store(path: file, inspects: false).parkedRows()
+  ) throws -> ParkedRow? {
+    let rows = try Store(path: file, inspects: false).tableSurvey.parkedRows()
     guard !rows.isEmpty else { return nil }
     let connection = try Connection(path: file, mode: .readOnly)
     let text = statement.lowercased()

@@ -23,7 +23,9 @@ extension Replica {
     if !values.isEmpty { try found.set(values) }
     guard !found.isOfSettings else {
       try await restoreSetting(found)
-      try await withFile { store throws(StoreError) in try store.settle(Int64(id), as: .restored) }
+      try await withFile { store throws(StoreError) in
+        try store.conflictLog.settle(Int64(id), as: .restored)
+      }
       return ConflictChange(id: id, state: Conflict.State.restored.rawValue)
     }
     return try await restoreRow(found, isMoved: found.key != key)
@@ -52,7 +54,10 @@ extension Replica {
   ) async throws(FlotillaError) -> ConflictChange {
     let (id, path, file) = (found.id, path, sidecar.database)
     let (columns, isAllowed, office) = try await withFile { store throws(StoreError) in
-      (store.keyColumns(of: found.table), try Self.mayRestore(found, store), store.currentOffice)
+      (
+        store.tables.keyColumns(of: found.table), try Self.mayRestore(found, store),
+        store.currentOffice
+      )
     }
     guard !columns.isEmpty else { throw try await untracked(found) }
     guard isAllowed else {
@@ -111,7 +116,7 @@ extension Replica {
   private static func mayRestore(
     _ conflict: ConflictReport.Conflict, _ store: Store
   ) throws(StoreError) -> Bool {
-    guard let key = try store.key(of: conflict.table, conflict.key.mapValues(\.travelling)),
+    guard let key = try store.tables.key(of: conflict.table, conflict.key.mapValues(\.travelling)),
       case .refused = try store.permission(toWrite: key, of: conflict.table)
     else { return true }
     return false

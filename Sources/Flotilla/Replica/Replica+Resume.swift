@@ -11,7 +11,7 @@ extension Replica {
     guard access(path, F_OK) == 0 else { return nil }
     let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
     do {
-      guard try Store.isInitialised(connection) else { return nil }
+      guard try ReplicaFile.isInitialised(connection) else { return nil }
       return try FirstCopy.read(connection)
     } catch {
       throw FlotillaError(error, path: path)

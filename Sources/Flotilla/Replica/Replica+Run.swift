@@ -230,8 +230,8 @@ extension Node {
     let database = sidecar.database
     try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        guard try store.lastPath() != database else { return }
-        try store.setLastPath(database)
+        guard try store.file.lastPath() != database else { return }
+        try store.file.setLastPath(database)
       }
     }
   }

@@ -49,7 +49,8 @@ extension Replica {
     let (path, sidecar) = (path, sidecar)
     let haveCome = try await offPool { () throws(FlotillaError) in
       let file = try OpeningCheck(path: path, sidecar: sidecar).check()
-      return try reporting(path) { () throws(StoreError) in try Store.tablesHaveCome(in: file) }
+      return try reporting(path) { () throws(StoreError) in try TableSurvey.tablesHaveCome(in: file)
+      }
     }
     guard haveCome else { return }
     _ = try await perform(.mark) { node async throws(FlotillaError) in try await node.mark() }

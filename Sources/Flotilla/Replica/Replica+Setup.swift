@@ -23,7 +23,7 @@ extension Replica {
     let keys = NodeKeys(site: root)
     let life = UInt64.random(in: 0 ... .max)
     let membership = Membership.founded(by: keys, root: root, name: name)
-    let identities = Store.Identities(
+    let identities = ReplicaFile.Identities(
       site: membership.site, siteName: siteName, node: keys.identity, nodeName: name,
       origin: Origin.of(keys.identity, life: life, .openSSL), life: life, rootKey: root.publicKey,
       statements: membership.all)
@@ -54,7 +54,7 @@ extension Replica {
     isNew: Bool, hadFolder: Bool, after cause: FlotillaError
   ) throws(FlotillaError) {
     do {
-      if try isNew || isReplica() { try Store.remove(path: sidecar.database) }
+      if try isNew || isReplica() { try ReplicaFile.remove(path: sidecar.database) }
     } catch {
       // On a full disk there may be no room even for that.
       if !isNew {
@@ -112,7 +112,7 @@ extension Replica {
   /// that cannot be made.
   @discardableResult
   func create(
-    _ identities: Store.Identities, _ keys: NodeKeys, creating objects: [SchemaObject] = [],
+    _ identities: ReplicaFile.Identities, _ keys: NodeKeys, creating objects: [SchemaObject] = [],
     copying: FirstCopy? = nil
   ) throws(FlotillaError) -> [String] {
     let database = sidecar.database
@@ -120,7 +120,8 @@ extension Replica {
     do {
       try KeyFolder(sidecar).create(keys)
       let remarks = try reporting(path) { () throws(StoreError) in
-        try Store.initialise(path: database, as: identities, creating: objects, copying: copying)
+        try ReplicaFile.initialise(
+          path: database, as: identities, creating: objects, copying: copying)
       }
       PairingNote.forget(sidecar)
       return remarks
@@ -149,7 +150,7 @@ extension Replica {
   func isReplica() throws(FlotillaError) -> Bool {
     let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
     do {
-      return try Store.isInitialised(connection)
+      return try ReplicaFile.isInitialised(connection)
     } catch {
       throw FlotillaError(error, path: path)
     }

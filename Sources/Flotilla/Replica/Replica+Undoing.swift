@@ -73,7 +73,7 @@ extension Replica {
         rows.append(
           UndoReport.Row(
             table: row.table, key: Self.key(row.key, of: row.table, in: store),
-            key_columns: store.keyNames(of: row.key, of: row.table), way: row.way.rawValue,
+            key_columns: store.tables.keyNames(of: row.key, of: row.table), way: row.way.rawValue,
             new: row.isNew, deleted: row.isDeleted, late: row.isLate,
             stands: try names.side(row.stands, beside: nil, store),
             before: try names.side(row.before, beside: nil, store)))

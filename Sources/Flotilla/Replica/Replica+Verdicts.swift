@@ -42,9 +42,9 @@ extension Replica {
     _ row: TouchedRow, through seq: UInt64, _ store: Store
   ) throws(StoreError) -> UInt64? {
     guard !row.isKeyless,
-      let key = try store.key(of: row.table, row.key.mapValues(\.travelling))
+      let key = try store.tables.key(of: row.table, row.key.mapValues(\.travelling))
     else { return nil }
-    return try store.waitingEdit(of: row.table, key, through: seq)
+    return try store.verdicts.waiting(of: row.table, key, through: seq)
   }
 }
 
@@ -66,10 +66,10 @@ private struct VerdictReading {
   init(_ store: Store, after seq: UInt64, through end: UInt64) throws(StoreError) {
     self.store = store
     // First the verdicts: whatever is let go of afterwards was read.
-    for verdict in try store.verdicts(after: seq, through: end) {
+    for verdict in try store.verdicts.list(after: seq, through: end) {
       last[verdict.table.foldedForNames, default: [:]][verdict.key] = verdict
     }
-    hasGaps = try store.verdictsMissing() > seq
+    hasGaps = try store.verdicts.missing() > seq
   }
 
   /// What is said of a row, or of an edit of it before the range, if nothing in that changed it.
@@ -77,12 +77,12 @@ private struct VerdictReading {
     on row: TouchedRow, or earlier: UInt64?
   ) throws(StoreError) -> RowVerdict {
     if row.isKeyless { return .accepted }
-    guard let key = try store.key(of: row.table, row.key.mapValues(\.travelling)) else {
+    guard let key = try store.tables.key(of: row.table, row.key.mapValues(\.travelling)) else {
       return .unknown
     }
     if let found = last[row.table.foldedForNames]?[key] { return RowVerdict(found) }
     if let earlier {
-      let found = try store.verdicts(after: earlier - 1, through: earlier).first
+      let found = try store.verdicts.list(after: earlier - 1, through: earlier).first
       return found.map { RowVerdict($0) } ?? .unknown
     }
     // Of what it may not write a replica makes no version that the anchor could judge.

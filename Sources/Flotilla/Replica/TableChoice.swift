@@ -15,25 +15,25 @@ struct TableChoice {
     switch selection {
     case .none: names = []
     case .named(let wanted): names = wanted
-    case .all: names = try store.askedTables() + everyTable(skipped: &warnings)
+    case .all: names = try store.tableSurvey.askedTables() + everyTable(skipped: &warnings)
     }
     var accepted: [String] = []
     var remarks: [TableRemark] = []
     for name in names {
-      switch try store.trackability(of: name, onCollision: onCollision) {
+      switch try store.tableSurvey.trackability(of: name, onCollision: onCollision) {
       case .refused(let reason, let remedy):
         guard selection == .all else { throw StoreError(.table, reason, remedy: remedy) }
         warnings.append("\(name) was left out: \(reason)")
       case .accepted(let texts):
-        let table = try store.declaredName(name)
+        let table = try store.tableSurvey.declaredName(name)
         accepted.append(table)
         remarks += texts.map { TableRemark(table: table, text: $0) }
-        if selection != .all, try store.isBook(table) {
+        if selection != .all, try store.tableSurvey.isBook(table) {
           remarks.append(TableRemark(table: table, text: quoted(table) + " " + Self.bookWarning))
         }
       }
     }
-    let held = try store.askedTables() + store.declinedTables()
+    let held = try store.tableSurvey.askedTables() + store.tableSurvey.declinedTables()
     let (own, site) = (
       accepted.filter { held.contains($0) && rule == nil && onCollision == nil },
       accepted.filter { !held.contains($0) || rule != nil || onCollision != nil }
@@ -47,7 +47,7 @@ struct TableChoice {
     }
     remarks += try totals(among: accepted)
     warnings += TableRemark.gathered(remarks)
-    let keys = try store.keyHandling(of: accepted).map { handling in
+    let keys = try store.tableSurvey.keyHandling(of: accepted).map { handling in
       if handling.kind == .follow, onCollision != nil {
         warnings.append(
           "\(quoted(handling.table)) has the key of another table's row in its own: its rows "
@@ -65,7 +65,7 @@ struct TableChoice {
   /// Totals that triggers keep, of which two machines each count their own part.
   private func totals(among chosen: [String]) throws(StoreError) -> [TableRemark] {
     var told: Set<String> = []
-    return try store.totalTriggers().compactMap { trigger in
+    return try store.tableSurvey.totalTriggers().compactMap { trigger in
       let isChosen = chosen.contains {
         isSameName($0, trigger.source) || isSameName($0, trigger.target)
       }
@@ -88,15 +88,15 @@ struct TableChoice {
   /// What `--all` means: every table that can be replicated, but for those that describe the file
   /// that they are in, and those that their owner has declined.
   private func everyTable(skipped: inout [String]) throws(StoreError) -> [String] {
-    let declined = try store.declinedTables()
+    let declined = try store.tableSurvey.declinedTables()
     for table in declined {
       skipped.append(
         "\(table) was left out: it was declined on this machine (flotilla track "
           + "\(shellWord(store.path)) \(shellWord(table)) takes it in)")
     }
     var names: [String] = []
-    for name in try store.trackableNames(skipped: &skipped) {
-      guard try store.isBook(name) else {
+    for name in try store.tableSurvey.trackableNames(skipped: &skipped) {
+      guard try store.tableSurvey.isBook(name) else {
         names.append(name)
         continue
       }
@@ -110,11 +110,11 @@ struct TableChoice {
 
   /// Every table and view of the file, and every table that the site tracks.
   func list() throws(StoreError) -> TablesReport {
-    let tracked = try store.figures().tables
-    let waiting = try store.waitingTables()
-    let declined = try store.declinedTables()
+    let tracked = try store.survey.figures().tables
+    let waiting = try store.tableSurvey.waitingTables()
+    let declined = try store.tableSurvey.declinedTables()
     let chosen = Dictionary(
-      try store.keyHandling(of: tracked.map(\.name)).map { ($0.table, $0) },
+      try store.tableSurvey.keyHandling(of: tracked.map(\.name)).map { ($0.table, $0) },
       uniquingKeysWith: { $1 })
     var entries = tracked.map { table in
       if declined.contains(table.name) {
@@ -138,12 +138,14 @@ struct TableChoice {
     let takesNew = try store.takesNewTables()
     for table in try store.untrackedTables() {
       var entry = table.entry(takesNew: takesNew)
-      if table.kind == .old, case .refused(let why, _) = try store.trackability(of: table.name) {
+      if table.kind == .old,
+        case .refused(let why, _) = try store.tableSurvey.trackability(of: table.name)
+      {
         entry.note = why
       }
       entries.append(entry)
     }
-    entries += try store.untrackableObjects().map(\.entry)
+    entries += try store.tableSurvey.untrackableObjects().map(\.entry)
     return TablesReport(
       takes_new_tables: takesNew, tables: entries.sorted { $0.table < $1.table })
   }
@@ -152,8 +154,8 @@ struct TableChoice {
   func decline(_ names: [String]) throws(StoreError) -> TrackReport {
     var found: [String] = []
     for name in names {
-      let table = try store.declaredName(name)
-      guard store.mayDecline(table) else {
+      let table = try store.tableSurvey.declaredName(name)
+      guard store.tableSurvey.mayDecline(table) else {
         throw StoreError(
           .table, "\(table) is replicated here already",
           remedy: "To end that on every node: flotilla untrack \(shellWord(store.path)) "
@@ -168,7 +170,7 @@ struct TableChoice {
 
   /// How many rows these tables have.
   func rows(of tables: [String]) throws(StoreError) -> Int {
-    try store.figures().tables.filter { figures in
+    try store.survey.figures().tables.filter { figures in
       tables.contains { isSameName($0, figures.name) }
     }.reduce(0) { $0 + $1.rows }
   }
@@ -179,7 +181,9 @@ struct TableChoice {
     for name in names {
       let known = store.siteName(name)
       guard let match = tracked.first(where: { isSameName($0, known) }) else {
-        if let match = try store.strayTables().first(where: { isSameName($0.name, name) }) {
+        if let match = try store.tableSurvey.strayTables().first(where: {
+          isSameName($0.name, name)
+        }) {
           stray.append(match.name)
           continue
         }
@@ -227,7 +231,7 @@ struct TableChoice {
     _ name: String, isWanted: Bool, _ remedy: () -> String
   ) throws(StoreError) -> StoreError {
     var hint: String?
-    if case .refused(let reason, let better) = try store.trackability(of: name) {
+    if case .refused(let reason, let better) = try store.tableSurvey.trackability(of: name) {
       let isMissing = reason.hasPrefix("there is no table ")
       hint = isMissing ? better : isWanted ? "It cannot be: \(reason)." : nil
       if isMissing, !isWanted, better?.hasPrefix("Did you mean") != true { hint = nil }

@@ -36,7 +36,7 @@ extension StoreActor {
     let key = keys.node
     tell { store in
       let site = store.site
-      store.sign { key.sign($0.text(in: site)) }
+      store.lives.sign { key.sign($0.text(in: site)) }
     }
   }
 }

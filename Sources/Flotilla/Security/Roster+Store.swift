@@ -8,7 +8,7 @@ extension Roster {
   ) async throws(FlotillaError) -> Roster {
     let (rootKey, statements) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        (try store.rootKey(), try store.statements())
+        (try store.members.rootKey(), try store.members.statements())
       }
     }
     var membership = Membership(rootKey: rootKey, notary: .openSSL)

@@ -138,7 +138,7 @@ struct OpeningCheck {
 
   /// The node and the last path of a replica; nil if the file is none.
   func read(_ connection: Connection) throws(SQLiteError) -> (node: String?, path: String?)? {
-    guard try Store.isInitialised(connection) else { return nil }
+    guard try ReplicaFile.isInitialised(connection) else { return nil }
     let sql = "SELECT value FROM _flotilla_meta WHERE name = ?"
     return (
       try connection.scalar(sql, [.string("node")]).string,

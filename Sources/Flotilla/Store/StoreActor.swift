@@ -54,14 +54,14 @@ actor StoreActor {
   func patiently<Result: Sendable>(
     until deadline: Int64 = .max, _ body: @Sendable (Store) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
-    let end = min(deadline, Uptime.now + Int64(Store.busyTimeout))
+    let end = min(deadline, Uptime.now + Int64(ReplicaFile.busyTimeout))
     while true {
       let store = try opened()
       do {
-        store.setPatience(Self.turn)
-        defer { store.setPatience() }
+        store.file.setPatience(Self.turn)
+        defer { store.file.setPatience() }
         if let run = newRun {
-          try store.beginRun(run)
+          try store.lives.begin(run: run)
           newRun = nil
         }
         return try body(store)
@@ -110,11 +110,11 @@ actor StoreActor {
     let isBulk = isShared && slice.isLong
     if isShared { await waitForTurn() }
     let (outcome, position, held) = try await patiently { (store) throws(StoreError) in
-      let before = store.lockHeld
+      let before = store.file.lockHeld
       return (
         try isLimited
           ? store.mergeIfRoom(slice, at: clock.now) : store.merge(slice, at: clock.now),
-        store.position, (store.lockHeld - before).microseconds
+        store.position, (store.file.lockHeld - before).microseconds
       )
     }
     if isBulk && held > 0 || isShared && Self.isLong(held) { try note(held) }
@@ -137,9 +137,9 @@ actor StoreActor {
       (store.pace.journalEntries, store.pace.comparedRows) = (rows, rows)
       store.pace.sendsEdits = isSent
       defer { store.pace.sendsEdits = true }
-      let before = store.lockHeld
+      let before = store.file.lockHeld
       return (
-        try store.fold(at: clock.now), store.position, (store.lockHeld - before).microseconds
+        try store.fold(at: clock.now), store.position, (store.file.lockHeld - before).microseconds
       )
     }
     if result.hasMore || Self.isLong(held) {
@@ -158,7 +158,7 @@ actor StoreActor {
   /// Notes that the write lock was held for so many µs, and whether a program has written of late.
   private func note(_ held: Int64, least: Int64 = 0) throws(StoreError) {
     let end = Uptime.now
-    let version = try opened().dataVersion()
+    let version = try opened().file.dataVersion()
     others.looked(version: version, cuts: checkpointer?.cuts ?? 0, at: end)
     courtesy.held(
       from: end - held / 1_000, to: end, isWanted: others.write(at: end), least: least)
@@ -197,7 +197,7 @@ extension StoreActor {
     let path: String
     do {
       path = try run { (store) throws(StoreError) in
-        try store.leaveCheckpoints()
+        try store.file.leaveCheckpoints()
         return store.path
       }
     } catch {

@@ -20,9 +20,9 @@ final class BenchStore {
     application = try Connection(path: path, mode: .create)
     try application.execute(schema)
     try rows(application)
-    try Store.initialise(
+    try ReplicaFile.initialise(
       path: path,
-      as: Store.Identities(
+      as: ReplicaFile.Identities(
         site: Identity(high: 1, low: 1), siteName: "Bench", node: Identity(high: 2, low: number),
         nodeName: "node-\(number)", origin: Self.origin(number, life: 0)))
     store = try Store(path: path)

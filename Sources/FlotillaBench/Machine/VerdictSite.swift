@@ -26,9 +26,9 @@ final class VerdictSite {
           CREATE TABLE item(id INTEGER PRIMARY KEY, text TEXT UNIQUE, n INTEGER REFERENCES owner);
           CREATE INDEX item_owner ON item(n)
           """ : "CREATE TABLE item(id INTEGER PRIMARY KEY, text TEXT, n INTEGER)")
-      try Store.initialise(
+      try ReplicaFile.initialise(
         path: path,
-        as: Store.Identities(
+        as: ReplicaFile.Identities(
           site: Identity(high: 1, low: 1), siteName: "Bench",
           node: Identity(high: UInt64(number + 1), low: 0), nodeName: "n\(number)",
           origin: Origin(rawValue: UInt64(number + 1) << 32)))
@@ -135,7 +135,7 @@ final class VerdictSite {
 
   /// Throws unless all of a node's edits have their verdicts, and it holds what the anchor does.
   func requireJudged(_ number: Int) throws {
-    guard try stores[number].unjudgedCount() == 0 else {
+    guard try stores[number].verdicts.unjudgedCount() == 0 else {
       throw BenchError("something was not judged")
     }
     guard stores[number].position.digest == stores[0].position.digest else {

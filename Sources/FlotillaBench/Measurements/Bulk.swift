@@ -57,9 +57,9 @@ enum Bulk {
       let path = "\(place.folder)/\(name).db"
       let connection = try Connection(path: path, mode: .create)
       try connection.execute(Items.schema)
-      try Store.initialise(
+      try ReplicaFile.initialise(
         path: path,
-        as: Store.Identities(
+        as: ReplicaFile.Identities(
           site: Identity(high: 1, low: 1), siteName: "Bench",
           node: Identity(high: 2, low: UInt64(number)), nodeName: name,
           origin: Origin(rawValue: UInt64(number + 1))))

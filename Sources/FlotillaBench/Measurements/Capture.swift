@@ -97,9 +97,9 @@ private final class Subject {
       store = nil
       return
     }
-    try Store.initialise(
+    try ReplicaFile.initialise(
       path: path,
-      as: Store.Identities(
+      as: ReplicaFile.Identities(
         site: Identity(high: 1, low: 1), siteName: "Bench", node: Identity(high: 1, low: 2),
         nodeName: "bench", origin: Origin(rawValue: 1)))
     store = try Store(path: path)

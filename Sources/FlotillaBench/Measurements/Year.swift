@@ -27,7 +27,7 @@ enum Year {
       UInt64(nodes), in: place, schema: Site.schema, at: .life(Int64(days) * Site.day))
     try newcomer.pull(from: site.stores[0], at: .life(Int64(days) * Site.day + Site.day / 2))
     let fresh = Double(try newcomer.fileSize())
-    let sizes = try site.stores.map { try $0.store.size() }
+    let sizes = try site.stores.map { try $0.store.survey.size() }
     let files = try site.stores.map { Double(try $0.fileSize()) }
     let logs = sizes.map { Double($0.part("conflict").bytes) }
     report.figures = [
@@ -84,7 +84,7 @@ enum Year {
         try exchange(at: .life(start + Self.day / 2))
       }
       if day % 15 == 1 { try stores[restores % Year.nodes].backUp() }
-      for store in stores { try store.store.trimConflicts(at: .life(start + Self.day / 2)) }
+      for store in stores { try store.store.conflictLog.trim(at: .life(start + Self.day / 2)) }
     }
 
     private mutating func edit(

@@ -38,7 +38,7 @@ struct FollowedChanges {
   private mutating func read(
     _ store: Store, _ application: Connection, limit: Int
   ) throws -> Bool {
-    let page = try store.changes(after: cursor, limit: limit, at: 0)
+    let page = try store.feed.changes(after: cursor, limit: limit, at: 0)
     if cursor == nil || page.isAnew { copy = try Self.rows(store, application) }
     for change in page.changes {
       let key = Self.text(change.key.map { ($0.key, $0.value) })
@@ -55,7 +55,7 @@ struct FollowedChanges {
     var found: [String: [String: String]] = [:]
     for table in try store.trackedTables().map(\.name)
     where store.rights.right(to: table) != .none {
-      guard let name = store.nameHere(of: table) else { continue }
+      guard let name = store.tables.nameHere(of: table) else { continue }
       let columns = try application.rows(
         "SELECT name FROM pragma_table_xinfo(?) WHERE hidden <> 1", [.string(name)]
       ).compactMap { $0[0].string }
@@ -63,8 +63,8 @@ struct FollowedChanges {
       for row in try application.rows("SELECT * FROM \(quoted(name))") {
         let pairs = zip(columns, row).map { (name: $0, value: Replication.Value($1)) }
         let named = Dictionary(uniqueKeysWithValues: pairs.map { ($0.name, $0.value) })
-        guard let key = try store.key(of: table, named) else { continue }
-        let text = text(store.named(key, of: table).map { ($0.key, $0.value) })
+        guard let key = try store.tables.key(of: table, named) else { continue }
+        let text = text(store.tables.named(key, of: table).map { ($0.key, $0.value) })
         found[name]?[text] = Self.text(pairs)
       }
     }

@@ -5,7 +5,7 @@ import Store
 extension StoreReplica {
   func hear(_ news: StabilityNews, from peer: Identity, at now: Instant) throws {
     mischief.begin()
-    try store().hear(news, from: peer, isLeaf: false, at: now.moment)
+    try store().deletions.hear(news, from: peer, isLeaf: false, at: now.moment)
   }
 
   func tend(

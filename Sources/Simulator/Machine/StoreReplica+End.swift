@@ -21,7 +21,7 @@ extension StoreReplica {
       history.blame("\(name): \(fault)")
     }
     for left in try application.unfolded() { history.blame("\(name) has not folded \(left)") }
-    for table in try store().figures().tables where table.isPresent {
+    for table in try store().survey.figures().tables where table.isPresent {
       let rows = try application.rowCount(of: table.name)
       if table.rows != rows {
         history.blame("\(name) counts \(table.rows) rows in \(table.name), and there are \(rows)")

@@ -40,23 +40,25 @@ extension StoreReplica {
   }
 
   var lifeMark: LifeMark {
-    (try? store().lifeMark) ?? LifeMark(origin: origin, run: 0, seq: 0)
+    (try? store().lives.mark) ?? LifeMark(origin: origin, run: 0, seq: 0)
   }
 
-  var life: UInt64 { (try? store().life()) ?? 0 }
+  var life: UInt64 { (try? store().lives.life()) ?? 0 }
 
   func beginRun(_ run: UInt64) throws {
     mischief.begin()
-    try store().beginRun(run)
-    runLog = try store().runLog
+    try store().lives.begin(run: run)
+    runLog = try store().lives.log
   }
 
-  func isContradicted(by reach: Reach) throws -> Bool { try store().isContradicted(by: reach) }
+  func isContradicted(by reach: Reach) throws -> Bool {
+    try store().lives.isContradicted(by: reach)
+  }
 
   func noteDelivered(_ seq: UInt64) throws {
     mischief.begin()
-    guard try store().delivered() < seq else { return }
-    try store().setDelivered(seq)
+    guard try store().lives.delivered() < seq else { return }
+    try store().lives.setDelivered(seq)
   }
 
   func beginLife(
@@ -64,11 +66,11 @@ extension StoreReplica {
     at now: Instant, _ history: inout History
   ) throws {
     let store = try begin(now)
-    let common = isLate ? try store.commonSeq() : nil
+    let common = isLate ? try store.lives.commonSeq() : nil
     try store.beginLife(
       doubt, origin: Templates.origin(of: number, life: life), life: life, run: run,
       reissuingAbove: common, renewingTo: mark, at: now)
-    (origin, runLog) = (store.own, store.runLog)
+    (origin, runLog) = (store.own, store.lives.log)
     hasWritten = true
     witness.beginAnew(try observe(), own: origin, keepsEdits: true)
     try inspect(at: now, &history)

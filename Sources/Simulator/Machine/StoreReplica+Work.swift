@@ -70,7 +70,7 @@ extension StoreReplica {
     let author = KnownAuthor(
       origin: Templates.origin(of: number), node: node, name: "node-\(number)", life: 0)
     let store = try begin(now)
-    try store.note([author])
+    try store.members.note([author])
     return try store.letGoOfFormer(by: node, keys: keys)
   }
 
@@ -78,12 +78,12 @@ extension StoreReplica {
 
   func keep(_ statements: [SignedStatement]) throws {
     mischief.begin()
-    try store().add(statements)
+    try store().members.add(statements)
   }
 
-  func statements() throws -> [SignedStatement] { try store().statements() }
+  func statements() throws -> [SignedStatement] { try store().members.statements() }
 
   func progress(of sender: Identity, run: UInt64) throws -> Frontier {
-    try store().progress(of: sender, run: run)
+    try store().progress.frontier(of: sender, run: run)
   }
 }

@@ -16,7 +16,7 @@ final class StoreReplica: SimulatedReplica {
   /// The runs and lives that its file knows of; of a machine that is gone, too.
   var runLog = RunLog()
   var signs = true {
-    didSet { if signs, !oldValue { open?.sign(by: SimulatedSite.signature) } }
+    didSet { if signs, !oldValue { open?.lives.sign(by: SimulatedSite.signature) } }
   }
   var departed: Set<Origin> = [] { didSet { open?.departed = departed } }
   let tables: [ApplicationTable]
@@ -119,7 +119,7 @@ final class StoreReplica: SimulatedReplica {
     if faults[.changes] > 0 { followed = FollowedChanges(Seeded(UInt64(number))) }
     if hasCharts { charts = Charts(number: number, random: random.fork()) }
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
-    if signs { open?.sign(by: SimulatedSite.signature) }
+    if signs { open?.lives.sign(by: SimulatedSite.signature) }
     witness.begin(try observe())
     process.fate = { [unowned self] in self.fate(of: $0) }
     process.failsToRead = { [mischief] in mischief.failsToRead() }
@@ -209,7 +209,7 @@ final class StoreReplica: SimulatedReplica {
     process.failsToRead = { [mischief] in mischief.failsToRead() }
     witness.beginClocks()
     open = try Store(path: Self.path, pace: pace, vfs: process.name, schemas: schemas)
-    if signs { open?.sign(by: SimulatedSite.signature) }
+    if signs { open?.lives.sign(by: SimulatedSite.signature) }
     open?.departed = departed
     try lookAtRights(&history)
     try inspect(at: now, &history)

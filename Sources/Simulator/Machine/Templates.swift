@@ -92,10 +92,10 @@ package final class Templates {
   ) throws {
     let application = try Connection(path: StoreReplica.path, vfs: process.name)
     for table in tables { try application.execute("CREATE TABLE \(table.name)\(table.sql)") }
-    let who = Store.Identities(
+    let who = ReplicaFile.Identities(
       site: Self.site, siteName: "Test", node: Self.node(number),
       nodeName: "node-\(number)", origin: Self.origin(of: number))
-    try Store.initialise(path: StoreReplica.path, as: who, vfs: process.name)
+    try ReplicaFile.initialise(path: StoreReplica.path, as: who, vfs: process.name)
   }
 
   private func track(_ tracking: [String], _ rules: OfficePlan?, _ store: Store) throws {

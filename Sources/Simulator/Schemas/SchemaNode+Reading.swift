@@ -26,7 +26,7 @@ extension SchemaNode {
   func held() throws -> (marks: Set<String>, deleted: Set<EditTrail.Row>) {
     var marks: Set<String> = []
     var deleted: Set<EditTrail.Row> = []
-    for conflict in try store.conflictList(all: true) {
+    for conflict in try store.conflictLog.list(all: true) {
       guard let loser = conflict.loser else { continue }
       for case .text(let bytes) in loser.values.map(\.value) {
         marks.insert(String(decoding: bytes, as: UTF8.self))
@@ -37,7 +37,7 @@ extension SchemaNode {
         deleted.insert("\(table) \(key)".lowercased())
       }
     }
-    for row in try store.parkedRows() where !row.why.isEmpty {
+    for row in try store.tableSurvey.parkedRows() where !row.why.isEmpty {
       for case .text(let bytes) in row.values.map(\.value) {
         marks.insert(String(decoding: bytes, as: UTF8.self))
       }
@@ -72,13 +72,13 @@ extension SchemaNode {
 
   /// Parked rows that would fit.
   func parkedForNothing() throws -> [String] {
-    let parked = try store.parkedRows()
+    let parked = try store.tableSurvey.parkedRows()
     // One of two that wait for each other, or for the same value, may be in the way of the other.
     guard parked.count == 1 else { return [] }
     return try parked.filter(fits).map { "\($0.table) row is parked (\($0.why)) and would fit" }
   }
 
-  private func fits(_ row: Store.ParkedRow) throws -> Bool {
+  private func fits(_ row: ParkedRow) throws -> Bool {
     guard let table = schema.tables.first(where: { $0.name == row.table }) else { return false }
     let known = Set(table.columns.filter { $0.generated == nil }.map(\.name))
     let values = row.values.filter { known.contains($0.name) }

@@ -52,9 +52,9 @@ final class SchemaNode {
     try program.execute("PRAGMA foreign_keys = ON; \(ApplicationSchema.cache)")
     for sql in schema.statements { try program.execute(sql) }
     let copy = FirstCopy(inviter: Templates.node(0), name: "node-0", address: "-", rows: 0)
-    try Store.initialise(
+    try ReplicaFile.initialise(
       path: Self.path,
-      as: Store.Identities(
+      as: ReplicaFile.Identities(
         site: Templates.site, siteName: "Test", node: Templates.node(number), nodeName: name,
         origin: Templates.origin(of: number)),
       copying: number == 0 ? nil : copy, vfs: process.name)

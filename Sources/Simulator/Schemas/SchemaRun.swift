@@ -244,7 +244,7 @@ extension SchemaRun {
     var hasNamed = false
     for node in nodes {
       // Where another machine says so, and the rows do not, `status` asks.
-      for name in try node.store.askedTables() {
+      for name in try node.store.tableSurvey.askedTables() {
         tale.tell("\(node.name) says that its \(name) is the site's")
         try node.store.admit([name], at: node.now)
         hasNamed = true

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// Versions that were outranked before an anchor has judged them: one per row and origin, whole.
-final class PendingTable {
+final class PendingTable: FilePart {
   struct Item {
     var table: Int64
     var key: Key

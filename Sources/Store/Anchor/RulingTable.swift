@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// What anchors have ruled: records that travel like rows and name an edit.
-struct RulingTable {
+final class RulingTable: FilePart {
   /// A ruling with the dot under which it travels.
   struct Item {
     var table: Int64
@@ -16,18 +16,16 @@ struct RulingTable {
   /// So many are kept; the oldest go first.
   let limit: Int
 
-  private let tally = Tally()
+  /// How many there are, as was counted in the open transaction: to count 100,000 takes some ms,
+  /// and a merge may ask for each of its rows.
+  private var tally: Int64?
 
   private var connection: Connection { versions.connection }
 
-  /// How many there are, as was counted in the open transaction: to count 100,000 takes some ms,
-  /// and a merge may ask for each of its rows.
-  private final class Tally { var count: Int64? }
-
   init(versions: VersionTable, limit: Int) { (self.versions, self.limit) = (versions, limit) }
 
-  /// A transaction has begun: what was counted before may be otherwise by now.
-  func begin() { tally.count = nil }
+  /// What was counted before may be otherwise by now.
+  func begin() { tally = nil }
 
   func put(_ item: Item) throws(SQLiteError) {
     let extra = try VersionExtra(origins: versions.origins, terms: versions.terms)
@@ -46,7 +44,7 @@ struct RulingTable {
         extra.map { .blob($0) } ?? .null, .integer(Int64(item.ruling.kind.rawValue)),
         .string(item.ruling.rule), .integer(item.table), .blob(item.key.bytes),
       ])
-    if added > 0, item.ruling.kind.rawValue < 128 { tally.count? += 1 }
+    if added > 0, item.ruling.kind.rawValue < 128 { tally? += 1 }
   }
 
   /// The latest ruling about an edit.
@@ -210,8 +208,8 @@ struct RulingTable {
   func mayLack() throws(SQLiteError) -> Bool {
     if try Meta(connection: connection).integer(.rulingsGone) != nil { return true }
     guard !connection.isAutocommit else { return try count() >= Int64(limit) }
-    if tally.count == nil { tally.count = try count() }
-    return tally.count.map { $0 >= Int64(limit) } ?? false
+    if tally == nil { tally = try count() }
+    return tally.map { $0 >= Int64(limit) } ?? false
   }
 
   private func count() throws(SQLiteError) -> Int64 {
@@ -231,7 +229,7 @@ struct RulingTable {
     let isLong = size > Self.bytesOfOne
     let isOver = try count() > Int64(limit)
     guard isLong || isOver else { return }
-    tally.count = nil
+    tally = nil
     let gone = try connection.run(
       """
       DELETE FROM _flotilla_ruling WHERE (eorigin, eseq, origin, seq) IN (

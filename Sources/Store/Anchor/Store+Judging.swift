@@ -9,16 +9,16 @@ extension Store {
     try judgeSettings(&edits, at: now)
     var left = limit
     while left > 0 {
-      let late = deferral.late
+      let late = anchor.deferral.late
       let found = try pending.due(limit: late.count + left)
       guard !found.isEmpty else {
-        deferral = Deferral()
+        anchor.deferral = Deferral()
         return false
       }
       var items = found.filter { !late.contains($0.version.dot) }.prefix(left)
       if items.isEmpty {
-        deferral.keep(Set(found.map(\.version.dot)))
-        items = found.filter { !deferral.tried.contains($0.version.dot) }.prefix(left)
+        anchor.deferral.keep(Set(found.map(\.version.dot)))
+        items = found.filter { !anchor.deferral.tried.contains($0.version.dot) }.prefix(left)
       }
       if items.isEmpty {
         items = found.prefix(left)
@@ -52,7 +52,7 @@ extension Store {
     var rows: Set<Export.RowID> = []
     for item in items {
       let opinion = try opinion(on: item)
-      if opinion?.isByName == true, deferral.hasContent { continue }
+      if opinion?.isByName == true, anchor.deferral.hasContent { continue }
       guard let opinion, opinion.judgement == .accepted,
         let candidate = try candidate(
           item, opinion.entry, opinion.table, opinion.standing, at: now)
@@ -89,7 +89,7 @@ extension Store {
   ) throws {
     guard let opinion = try opinion(on: item) else {
       try pending.remove(item)
-      return deferral.judged(item.version.dot, isAccepted: false)
+      return anchor.deferral.judged(item.version.dot, isAccepted: false)
     }
     try judge(item, opinion, fitting, &edits, &application, at: now)
   }
@@ -119,13 +119,13 @@ extension Store {
     let held = try versions.version(table: item.table, key: item.key)
     guard viewpoint.isUndecided(item.version, over: held), let table = tables.byID[item.table]
     else { return nil }
-    let rule = try actingRule(of: table)
+    let rule = try anchor.actingRule(of: table)
     let isParked = try held.map { try isParkedUnjudged($0, table, item.key) } ?? false
     let standing = isParked ? nil : held
     let entry = try pending.entry(item)
     let isHere = entry != nil || item.version.isDeleted
     let claim = Claim(
-      edit: item.version, standing: standing, in: isHere ? liveSessions : [:])
+      edit: item.version, standing: standing, in: isHere ? anchor.liveSessions : [:])
     let isDecided = try standing != nil && isDecided(item)
     var judgement = Judgement(of: claim, under: rule, term: office.term, isDecided: isDecided)
     if judgement == .accepted, try isUnallowed(item, entry, over: standing, table) {
@@ -157,7 +157,7 @@ extension Store {
   private func isDecided(_ item: PendingTable.Item) throws(SQLiteError) -> Bool {
     let ruling = try rulings.about(item.version, table: item.table, item.key)
     if ruling?.version.term == office.term { return true }
-    return try overruledEdits.contains(item.version.first, table: item.table, item.key)
+    return try anchor.overruled.contains(item.version.first, table: item.table, item.key)
   }
 
   private func judge(
@@ -175,29 +175,29 @@ extension Store {
       switch fitting {
       case .assumed: break
       case .refuted: judgement = .rejected(.parked)
-      case .tried where opinion.isByName && deferral.hasContent:
+      case .tried where opinion.isByName && anchor.deferral.hasContent:
         // What was made over it may be among these, and decides about it.
-        return deferral.putOff(item.version.dot, isByName: true)
+        return anchor.deferral.putOff(item.version.dot, isByName: true)
       case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
         // What was made over it gave way, and what it says cannot be shown.
         judgement = .rejected(.unseen)
       case .tried where opinion.awaitsParent:
-        return deferral.putOff(item.version.dot)
+        return anchor.deferral.putOff(item.version.dot)
       case .tried:
         let candidate = try candidate(item, entry, table, standing, at: now)
         if let candidate {
-          guard try fits(candidate) else { return deferral.putOff(item.version.dot) }
+          guard try fits(candidate) else { return anchor.deferral.putOff(item.version.dot) }
           isPlaced = candidate.placement != nil
         }
       }
     }
     if case .rejected = judgement, standing == nil, let mine = try ownEdit(beside: item) {
       try judge(mine, fitting, &edits, &application, at: now)
-      if try ownEdit(beside: item) != nil { return deferral.putOff(item.version.dot) }
+      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(item.version.dot) }
       return try judge(item, fitting, &edits, &application, at: now)
     }
     try pending.remove(item)
-    deferral.judged(item.version.dot, isAccepted: judgement == .accepted)
+    anchor.deferral.judged(item.version.dot, isAccepted: judgement == .accepted)
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
       guard certifiesAgain else { return }
@@ -238,7 +238,7 @@ extension Store {
     if let standing, !standing.isTentative, standing.term == office.term,
       !item.version.hasSeen(standing)
     {
-      try overruledEdits.put(standing, by: item.version, table: table.id, item.key)
+      try anchor.overruled.put(standing, by: item.version, table: table.id, item.key)
     }
     let certificate = sane(item.version.joined(with: standing), at: now).certified(
       Dot(own, edits.next()), term: office.term,
@@ -326,20 +326,20 @@ extension Store {
     judged.join(news)
     judged = try told(judged)
     guard judged != before else { return }
-    try saveJudged()
+    try anchor.saveJudged()
     try followJudged(limit: pace.judgedAtOnce, at: now)
   }
 
   /// What is judged waits no more, and the edits of this node get their verdicts: a slice of it.
   func followJudged(limit: Int, at now: Instant) throws {
     for item in try decided(limit: limit) { try release(item, at: now) }
-    try settleVerdicts(limit: limit, at: now)
+    try verdicts.settle(limit: limit, at: now)
   }
 
   /// Whether that leaves something to do in a transaction of its own.
   func hasUnfollowed() throws(SQLiteError) -> Bool {
     guard try decided(limit: 1).isEmpty else { return true }
-    return try hasOpenVerdicts()
+    return try verdicts.hasOpen()
   }
 
   private func decided(limit: Int) throws(SQLiteError) -> [PendingTable.Item] {

@@ -68,18 +68,21 @@ extension Store {
     guard isOwn(item.version.edit.origin), let table = tables.byID[item.table] else { return }
     let standing = try versions.version(table: item.table, key: item.key)
     guard let standing, viewpoint.isLost(item.version, to: standing) else { return }
-    if viewpoint.isSpent(item.version, under: standing), try ruling(on: item.version.edit) == nil {
+    if viewpoint.isSpent(item.version, under: standing),
+      try verdicts.ruling(on: item.version.edit) == nil
+    {
       return
     }
     guard entry != nil || item.version.isDeleted else {
       // Of an earlier life, and written over here since.
-      guard !office.isHeld, wasMadeHere(item.version.edit) else { return }
-      return try settle(Int64(item.version.edit.seq), .superseded, nil, rule: nil, at: now)
+      guard !office.isHeld, lives.made(item.version.edit) else { return }
+      return try verdicts.settle(Int64(item.version.edit.seq), .superseded, nil, rule: nil, at: now)
     }
     try logLoser(
       item.version, entry, table, item.key, standingSide(table, item.key), at: now)
     // It goes on as soon as it is known where its parent is.
-    if let entry, case .rejected(.keyCollision)? = try ruling(on: item.version.edit)?.ruling.kind,
+    if let entry,
+      case .rejected(.keyCollision)? = try verdicts.ruling(on: item.version.edit)?.ruling.kind,
       !item.version.numbering.parents.isEmpty
     {
       try kinship.moving.put(

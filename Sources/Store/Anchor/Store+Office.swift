@@ -3,13 +3,18 @@ import SQLite
 
 /// Taking and leaving the office of the anchor.
 extension Store {
-  var office: Office { officeRecord.office }
+  var office: Office { viewpoint.office }
 
   /// Who judges, as this replica knows it.
-  package var currentOffice: Office { officeRecord.office }
+  package var currentOffice: Office { office }
 
   /// What was judged, as this replica knows it.
   package var currentJudged: Judged { judged }
+
+  /// Whether the anchor of the present term has judged an edit, and so has got it.
+  package func isJudged(_ edit: Dot) -> Bool {
+    office.isHeld && judged.covers(edit, in: office.term)
+  }
 
   /// Follows an appointment; an earlier one than is known changes nothing.
   package func govern(
@@ -25,13 +30,13 @@ extension Store {
       if stoodDown { try moveJudged(&edits, at: now) }
       let previous = officeRecord
       officeRecord = OfficeRecord()
-      try overruledEdits.clear()
+      try anchor.overruled.clear()
       officeRecord.epoch = previous.epoch
       officeRecord.office = Office(following: governance)
-      if try stability.renewal != nil || isUnsure() { officeRecord.office.postpone() }
-      if !previous.office.isHeld { try missVerdicts(through: edits.last) }
+      if try deletions.isRenewing || isUnsure() { officeRecord.office.postpone() }
+      if !previous.office.isHeld { try verdicts.miss(through: edits.last) }
       if let vacancy = governance.vacancy, vacancy > previous.office.term {
-        try doubtVerdicts()
+        try verdicts.doubt()
       }
       officeRecord.certifiesAll = governance.certifiesAll
       officeRecord.awaited = governance.isForced ? [] : governance.awaited
@@ -125,18 +130,19 @@ extension Store {
     try finish(&edits)
     try settleNumbers()
     try moveJudged(&edits, at: now)
-    try saveOffice()
+    try anchor.saveRecord()
   }
 
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
     let more =
-      try comparing() != nil || hasOfficeWork() || isSweeping || isMakingWay || isRecalling
+      try tables.comparing() != nil || hasOfficeWork() || deletions.isSweeping || isMakingWay
+      || isRecalling
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
     var push = more ? nil : edits.push(own, judged: isNew ? news : nil)
-    if let to = push?.to { push?.reach = ownReach(through: to) }
-    try signLife()
+    if let to = push?.to { push?.reach = lives.reach(through: to) }
+    try lives.signLife()
     return FoldResult(versions: edits.count, push: push, hasMore: more)
   }
 
@@ -145,7 +151,7 @@ extension Store {
     switch office.part {
     case .none, .waiting: isLeavingOffice ? true : try hasUnfollowed()
     case .taking: true
-    case .judging: try pending.hasDue() ? true : hasOpenVerdicts()
+    case .judging: try pending.hasDue() ? true : verdicts.hasOpen()
     }
   }
 
@@ -171,10 +177,8 @@ extension Store {
     }
   }
 
-  /// Epochs never go back, whoever gave those that this replica has seen.
   func nextEpoch(over versions: Version?...) -> UInt64 {
-    officeRecord.epoch = Epoch.next(after: officeRecord.epoch, over: versions)
-    return officeRecord.epoch
+    anchor.nextEpoch(over: versions)
   }
 
   /// Under which what is said about the office travels.
@@ -205,23 +209,5 @@ extension Store {
     recent.touch(dot, table: table.id, key)
     let values = key.values ?? []
     edits.add(table.keyShape(of: values), version, .ruling(ruling, key: values))
-  }
-
-  private func saveOffice() throws(SQLiteError) {
-    guard officeRecord.bytes != savedOffice else { return }
-    savedOffice = officeRecord.bytes
-    try meta.set(.office, .blob(officeRecord.bytes))
-  }
-
-  func saveJudged() throws(SQLiteError) { try meta.set(.judged, .blob(judged.bytes)) }
-
-  /// Reads office and judged frontier again, for instance after a transaction was rolled back.
-  func reloadOffice() throws(SQLiteError) {
-    (officeRecord, judged, savedOffice) = (OfficeRecord(), Judged(), [])
-    if let bytes = try meta.blob(.office), let record = try? OfficeRecord(bytes) {
-      officeRecord = record
-      savedOffice = bytes
-    }
-    if let bytes = try meta.blob(.judged), let read = try? Judged(bytes) { judged = read }
   }
 }

@@ -6,21 +6,18 @@ extension Store {
   ///
   /// What was written before is folded first: it was written out of touch.
   package func goOnline(_ session: UInt64, at now: Instant) throws(StoreError) -> FoldResult {
-    guard session != onlineSession else {
+    guard session != anchor.onlineSession else {
       return FoldResult(versions: 0, push: nil, hasMore: false)
     }
-    onlineSession = 0
+    anchor.onlineSession = 0
     try requireTime(at: now)
     let last = try foldWritten(at: now)
-    onlineSession = session
+    anchor.onlineSession = session
     return last
   }
 
   /// The sessions in which the anchor is in touch with authors now, by origin.
-  package func setLiveSessions(_ sessions: [UInt64: Origin]) { liveSessions = sessions }
-
-  /// The session of an edit: none if an earlier one that it is made on was out of touch.
-  func session(over old: Version?) -> UInt64 {
-    viewpoint.session(onlineSession, over: old)
+  package func setLiveSessions(_ sessions: [UInt64: Origin]) {
+    anchor.liveSessions = sessions
   }
 }

@@ -84,8 +84,8 @@ extension Store {
     _ winner: ConflictSide?, isTold: Bool = true, at now: Instant
   ) throws {
     let ruling =
-      try rulings.about(version, table: table.id, key) ?? ruling(on: version.edit)
-    let rule = try actingRule(of: table)
+      try rulings.about(version, table: table.id, key) ?? verdicts.ruling(on: version.edit)
+    let rule = try anchor.actingRule(of: table)
     // What was here before its table became the site's ranks lowest, whenever it was made; other
     // rules than newest-wins do not ask when that was; and what an anchor has certified stands
     // above what it has not seen, though nobody is the anchor any more.
@@ -97,7 +97,7 @@ extension Store {
       if case .rejected(let reason)? = ruling?.ruling.kind { reason } else {
         isOlder ? .older : .unseen
       }
-    try rejectUnjudged(
+    try verdicts.rejectUnjudged(
       version.edit, table, key, reason, rule: ruling?.ruling.rule ?? NewestWins.name, at: now)
     // What is here by name alone nobody could show.
     guard isTold, entry != nil || version.isDeleted else { return }
@@ -108,30 +108,10 @@ extension Store {
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)
   }
 
-  /// The latest word on an edit, or on one of this replica that was made again as that one: the
-  /// anchor may have heard of the first alone.
-  func ruling(on edit: Dot) throws(SQLiteError) -> RulingTable.Item? {
-    if let ruling = try rulings.about(edit) { return ruling }
-    guard wasMadeHere(edit) else { return nil }
-    for seq in try repeated(as: edit.seq).reversed() {
-      if let ruling = try rulings.about(ownEdit(seq)) { return ruling }
-    }
-    return nil
-  }
-
   /// What stands of a row, for the log: who wrote it is known also where its content is not here.
   func standingSide(_ table: ReplicaTable, _ key: Key) throws -> ConflictSide? {
     guard let version = try versions.version(table: table.id, key: key) else { return nil }
     return ConflictSide(version, try content(of: version, table, key) ?? table.keyEntry(key))
-  }
-
-  /// The rule that decides about a table at present.
-  func actingRule(of table: ReplicaTable) throws(SQLiteError) -> any MergeRule.Type {
-    guard office.isHeld, !table.isSettings else { return MergeRules.standard }
-    let name = try connection.scalar(
-      "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(table.name)]
-    ).string
-    return rules.first { $0.name == name } ?? MergeRules.standard
   }
 
   /// Takes note of what an anchor has ruled.

@@ -33,7 +33,7 @@ extension Store {
 
   private func hasSay(_ version: Version) throws(StoreError) -> Bool {
     guard let ruleSetters, !isOwn(version.dot.origin) else { return true }
-    guard let author = try author(of: version.dot.origin) else { return false }
+    guard let author = try members.author(of: version.dot.origin) else { return false }
     return ruleSetters.members.contains(author)
       || !version.isTentative && ruleSetters.anchors.contains(author)
   }

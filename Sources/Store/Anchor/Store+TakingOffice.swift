@@ -6,7 +6,7 @@ extension Store {
   /// Takes office once all who had it before have stood down, and all that they certified is here.
   func takeOfficeIfFree() throws {
     guard office.part == .waiting, officeRecord.work?.task != .unveiling,
-      stability.renewal == nil, try !isUnsure()
+      !deletions.isRenewing, try !isUnsure()
     else { return }
     let gone = try officeRecord.awaited.isEmpty ? [] : rulings.standDowns()
     let isFree = officeRecord.awaited.allSatisfy { before in

@@ -125,7 +125,7 @@ extension Store {
     _ incoming: Version, of old: Version, _ table: ReplicaTable, _ key: Key,
     _ application: Application
   ) throws -> Bool {
-    guard viewpoint.isBase(incoming, of: old), wasMadeHere(old.edit), table.isHere
+    guard viewpoint.isBase(incoming, of: old), lives.made(old.edit), table.isHere
     else { return false }
     // An edit that was judged without a word on it never met an anchor: it had lost where nobody
     // was one. Unless words may have been let go.
@@ -133,7 +133,7 @@ extension Store {
     // Who may not write the table any more makes nothing again: others have the edit, and it is
     // judged as it is.
     guard mayWrite(table) || !office.isHeld else { return false }
-    guard try ruling(on: old.edit) == nil else { return false }
+    guard try verdicts.ruling(on: old.edit) == nil else { return false }
     guard let shelved = try shelf.entry(table: table.id, key: key), shelved.why.isWhole
     else { return true }
     // One that is parked an anchor has yet to judge; where nobody is one, it is made again as well.
@@ -165,9 +165,9 @@ extension Store {
     _ edit: Version, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits, at now: Instant,
     _ application: inout Application
   ) throws {
-    let session = onlineSession
-    (onlineSession, repeating) = (edit.session, edit.asEdit)
-    defer { (onlineSession, repeating) = (session, nil) }
+    let session = anchor.onlineSession
+    (anchor.onlineSession, repeating) = (edit.session, edit.asEdit)
+    defer { (anchor.onlineSession, repeating) = (session, nil) }
     if let parked = try shelf.entry(table: table.id, key: key), parked.why.isParked,
       let standing = try versions.version(table: table.id, key: key)
     {
@@ -179,7 +179,7 @@ extension Store {
     guard edits.last > before, let made = try versions.version(table: table.id, key: key),
       made.saysTheSame(as: edit)
     else { return }
-    try passVerdict(of: edit.edit.seq, to: edits.last)
+    try verdicts.pass(of: edit.edit.seq, to: edits.last)
   }
 
   /// The same for one that waited to be judged, and whose content is not in the table; false if it
@@ -189,8 +189,8 @@ extension Store {
     _ application: inout Application
   ) throws -> Bool {
     let edit = item.version.asEdit
-    guard wasMadeHere(edit.dot), let table = tables.byID[item.table], table.isHere,
-      mayWrite(table), try ruling(on: edit.dot) == nil,
+    guard lives.made(edit.dot), let table = tables.byID[item.table], table.isHere,
+      mayWrite(table), try verdicts.ruling(on: edit.dot) == nil,
       let standing = try versions.version(table: item.table, key: item.key),
       !standing.isTentative, standing.edit != edit.dot, edit.hasSeen(standing)
     else { return false }
@@ -215,7 +215,7 @@ extension Store {
     let row = table.shaped(version, entry, key)
     try stand(row, table, key, over: standing, at: now, &application)
     edits.add(row.shape, version, row.row.content)
-    try passVerdict(of: edit.dot.seq, to: version.dot.seq)
+    try verdicts.pass(of: edit.dot.seq, to: version.dot.seq)
   }
 
   /// Makes a version the one that stands, and puts its content into the table.

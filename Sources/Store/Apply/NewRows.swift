@@ -40,7 +40,7 @@ extension Store {
   /// Whether a row that comes may wait for others, if there is none of its key.
   @_optimize(speed)
   func mayGather(_ row: ShapedRow) -> Bool {
-    guard case .values(let values) = row.row.content, derivation.installed == 0, !tables.hasHeld
+    guard case .values(let values) = row.row.content, !derived.isOn, !tables.hasHeld
     else { return false }
     let version = row.row.version
     return (!version.hasNumbering || version.numbering.former.isEmpty) && NewRows.holds(values)

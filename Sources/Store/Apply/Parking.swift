@@ -3,7 +3,7 @@ import SQLite
 
 /// What is to be looked at before it is known which rows stand: what has changed since that was
 /// decided last.
-struct Parking {
+final class Parking: FilePart {
   /// Rows whose version or place has changed, and whether they are gone where that is known.
   private(set) var touched: [Export.RowID: Bool?] = [:]
   /// What children referred to in rows that have changed since, by the number of the reference.
@@ -34,6 +34,15 @@ struct Parking {
   private(set) var recall: Recall? = Recall()
   /// So many rows that wait may still come back in the open transaction.
   var room = 0
+  /// So many may in each.
+  var limit: Int
+
+  private let meta: Meta
+  private let shelf: Shelf
+
+  init(_ meta: Meta, _ shelf: Shelf, limit: Int) {
+    (self.meta, self.shelf, self.limit) = (meta, shelf, limit)
+  }
 
   struct Recall {
     var last: Shelf.Waiting?
@@ -42,57 +51,60 @@ struct Parking {
   }
 
   /// Rows are left waiting though what they wait for is there.
-  mutating func recallAgain() {
+  func recallAgain() {
     if recall?.last == nil { recall = Recall() } else { recall?.isAgain = true }
   }
 
-  mutating func goOn(_ recall: Recall?) {
+  func goOn(_ recall: Recall?) {
     self.recall = recall ?? (self.recall?.isAgain == true ? Recall() : nil)
   }
 
+  func begin() { room = limit }
+
+  func rolledBack() { obstacles = [:] }
+
   /// What the file says; of changes before that nothing is known.
-  mutating func reload(_ meta: Meta, freed: Set<Int64>) throws(SQLiteError) {
-    let crowd = crowd
-    self = Parking()
-    self.crowd = crowd
-    self.freed = freed
+  func reload() throws(SQLiteError) {
+    freed = try shelf.constrainedTables()
+    (touched, before, replaced, orphaning, moved) = ([:], [:], [], [:], [])
+    (obstacles, mustSettle, isUnsure, recall, room) = ([:], false, true, Recall(), 0)
     sparedFrom = try meta.integer(.sparedFrom).map { UInt64(bitPattern: $0) } ?? .max
     signature = try meta.integer(.references) ?? 0
   }
 
   /// Keeps the border in the file: a kill, or a commit that fails, must not forget it.
-  mutating func spare(above seq: UInt64, _ meta: Meta) throws(SQLiteError) {
+  func spare(above seq: UInt64) throws(SQLiteError) {
     guard seq != sparedFrom else { return }
     try meta.set(.sparedFrom, seq == .max ? .null : .integer(Int64(bitPattern: seq)))
     sparedFrom = seq
   }
 
-  mutating func follow(_ signature: Int64, _ meta: Meta) throws(SQLiteError) {
+  func follow(_ signature: Int64) throws(SQLiteError) {
     try meta.set(.references, .integer(signature))
     self.signature = signature
   }
 
-  mutating func touch(_ row: Export.RowID, isGone: Bool?) { touched[row] = .some(isGone) }
+  func touch(_ row: Export.RowID, isGone: Bool?) { touched[row] = .some(isGone) }
 
-  mutating func note(_ values: [Int: [SQLite.Value]], before row: Export.RowID) {
+  func note(_ values: [Int: [SQLite.Value]], before row: Export.RowID) {
     guard before[row] == nil else { return }
     before[row] = values
   }
 
-  mutating func replace(_ row: Export.RowID) { replaced.insert(row) }
+  func replace(_ row: Export.RowID) { replaced.insert(row) }
 
-  mutating func orphan(_ row: Export.RowID, at moment: Dating.Moment) {
+  func orphan(_ row: Export.RowID, at moment: Dating.Moment) {
     if orphaning[row].map({ $0.at < moment.at }) ?? true { orphaning[row] = moment }
   }
 
-  mutating func takeOrphaning() -> [Export.RowID: Dating.Moment] {
+  func takeOrphaning() -> [Export.RowID: Dating.Moment] {
     defer { orphaning = [:] }
     return orphaning
   }
 
-  mutating func move(_ rows: [Export.RowID]) { moved.formUnion(rows) }
+  func move(_ rows: [Export.RowID]) { moved.formUnion(rows) }
 
-  mutating func takeMoved() -> Set<Export.RowID> {
+  func takeMoved() -> Set<Export.RowID> {
     defer { moved = [] }
     return moved
   }
@@ -101,10 +113,10 @@ struct Parking {
   var concernsReferences: Bool { !touched.isEmpty }
 
   /// Forgets what has changed: it was looked at.
-  mutating func settle() {
+  func settle() {
     (touched, before, moved, replaced) = ([:], [:], [], [])
     (isUnsure, mustSettle) = (false, false)
   }
 
-  mutating func requireSettling() { mustSettle = true }
+  func requireSettling() { mustSettle = true }
 }

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// Rows that cannot be put into their table at present, wholly or in part.
-final class Shelf {
+final class Shelf: FilePart {
   enum Why: String, Sendable {
     /// The row stands in its table; some of its columns do not exist here yet.
     case columns
@@ -44,11 +44,13 @@ final class Shelf {
 
   init(connection: Connection) { self.connection = connection }
 
-  /// A transaction has begun: most replicas have nothing on the shelf, and look for nothing there.
-  func begin() throws(SQLiteError) { isKnownEmpty = try isEmpty }
+  /// Most replicas have nothing on the shelf, and look for nothing there.
+  func locked() throws(SQLiteError) { isKnownEmpty = try isEmpty }
 
-  /// It has ended: another process may put something there.
-  func end() { isKnownEmpty = false }
+  /// Another process may put something there now.
+  func committed() { isKnownEmpty = false }
+
+  func rolledBack() { isKnownEmpty = false }
 
   func entry(table: Int64, key: Key) throws(SQLiteError) -> Entry? {
     if isKnownEmpty { return nil }
@@ -155,6 +157,13 @@ final class Shelf {
     get throws(SQLiteError) {
       try connection.row("SELECT 1 FROM _flotilla_shelf LIMIT 1") == nil
     }
+  }
+
+  /// The tables in which a constraint keeps rows out.
+  func constrainedTables() throws(SQLiteError) -> Set<Int64> {
+    Set(
+      try connection.rows("SELECT DISTINCT tbl FROM _flotilla_shelf WHERE why = 'constraint'")
+        .compactMap { $0[0].integer })
   }
 
   /// Goes through what is kept of one table for one of the given reasons, some keys at a time: it

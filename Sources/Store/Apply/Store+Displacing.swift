@@ -46,12 +46,12 @@ extension Store {
       return false
     }
     guard isUnique else { return nil }
-    let before = derivation
-    defer { derivation.restore(before) }
     let replacing = statements.replacing(known.map(\.column))
-    let keys = try rivals.find {
-      _ = try writing(table, key) { () throws(SQLiteError) in
-        try connection.run(replacing, known.map(\.value.sqlite))
+    let keys = try derived.whileLooking {
+      try rivals.find {
+        _ = try writing(table, key) { () throws(SQLiteError) in
+          try connection.run(replacing, known.map(\.value.sqlite))
+        }
       }
     }
     let found = try standing(keys, table)

@@ -27,7 +27,7 @@ extension Store {
   /// nothing tells which rows did.
   func mayHaveStood(_ table: ReplicaTable, _ edits: Edits) throws(SQLiteError) -> Bool {
     if edits.isComparing { return true }
-    guard let phase = try comparison(of: table.id)?.phase else { return false }
+    guard let phase = try tables.comparison(of: table.id)?.phase else { return false }
     return phase == .rows || phase == .firstRows
   }
 

@@ -89,7 +89,7 @@ extension Store {
   package func merge(_ slice: MergeSlice, at now: Instant) throws(StoreError) -> MergeOutcome {
     var slice = slice
     slice.merge = slice.merge.sealed(
-      knowing: reaches.book, own: own, frontier: origins.frontier)
+      knowing: lives.reaches.book, own: own, frontier: origins.frontier)
     let all = try slice.rows()
     // Mostly nothing is left out: then nothing is copied.
     let isWhole = !all.contains {
@@ -130,7 +130,7 @@ extension Store {
   /// Whether a step beside whose rows nothing is to be kept: where all of these are left out no
   /// program has to wait for it.
   private func saysNothing(_ merge: Merge) -> Bool {
-    merge.end == nil && !merge.reaches.contains { reaches.book.isNews($0) }
+    merge.end == nil && !merge.reaches.contains { lives.reaches.book.isNews($0) }
   }
 
   /// Throws `.backlog` if the commit need not be durable, but holds edits of our own.
@@ -145,9 +145,9 @@ extension Store {
       try foldRest(&edits, at: now)
       try requireDurable(isDurable, edits)
       try finish(&edits)
-      let takesBack = try keep(merge.reaches)
+      let takesBack = try lives.keep(merge.reaches)
       try checkGap(merge)
-      try checkStanding(of: merge)
+      try deletions.checkStanding(of: merge)
       try requireKnown(rows.reduce(0) { max($0, own == $1.origin ? $1.row.version.dot.seq : 0) })
       try standDown(beside: rows, judged: merge.judged, at: now)
       let rows = try merge.licence.map { try vouched(rows, by: $0) } ?? rows
@@ -216,7 +216,7 @@ extension Store {
     try inspectSchema()
     return try reporting { () throws(SQLiteError) in
       if try Journal.holds(pace.journalEntries, on: connection) { return true }
-      return try comparing() != nil
+      return try tables.comparing() != nil
     }
   }
 
@@ -238,17 +238,17 @@ extension Store {
     try raise(to: merge.claim(beside: origins.frontier))
     if wasFetching, !isFetchingWhatWaits { try forgetWhatWaits() }
     if merge.movesFrontier {
-      if merge.bringsAll { try noteReceived(from: merge.standing) }
+      if merge.bringsAll { try deletions.noteReceived(from: merge.standing) }
       kinship.isComplete = true
     }
     if let progress = merge.progress(after: slice.last, beside: origins.frontier) {
-      if !takesBack { try saveProgress(of: merge.sender, run: merge.run, progress) }
+      if !takesBack { try self.progress.save(progress, of: merge.sender, run: merge.run) }
     } else if case .full = merge.kind, merge.movesFrontier {
       try forgetUntracked()
       // Rows of earlier slices may have left the list, or came before this process began.
-      let isResumed = try hasProgress(of: merge.sender, run: merge.run)
+      let isResumed = try self.progress.contains(merge.sender, run: merge.run)
       if isResumed || slice.isLong { recent.requireScan() }
-      try clearProgress(of: merge.sender)
+      try self.progress.clear(merge.sender)
       if try isUnsure() { try meta.set(.isUnsure, .integer(0)) }
     }
   }
@@ -279,7 +279,7 @@ extension Store {
     // The settings first: they tell which tables there are, and thereby what is one key in them.
     let settings = rows.filter { isSettings($0) }
     if !settings.isEmpty {
-      try whileRulesMayChange { try apply(settings, at: now, &application) }
+      try verdicts.whileRulesMayChange { try apply(settings, at: now, &application) }
       if application.placed > 0 { try applySettings(isLocal: false) }
     }
     try apply(
@@ -322,12 +322,12 @@ extension Store {
       order.append((table.id, try key(of: row, in: table), index))
     }
     order.sort { ($0.table, $0.key, $0.index) < ($1.table, $1.key, $1.index) }
-    let isRenewing = stability.renewal != nil
+    let isRenewing = deletions.isRenewing
     for (id, key, index) in order {
       guard let table = tables.byID[id] else { continue }
       let row = rows[index]
-      if isRenewing { try noteFresh(table, key, row) }
-      if try !application.isRepair && hasForgotten(row.row, table, key) {
+      if isRenewing { try deletions.noteFresh(table, key, row.row) }
+      if try !application.isRepair && deletions.hasForgotten(row.row, table, key) {
         application.known += 1
         continue
       }

@@ -127,16 +127,13 @@ extension Store {
   /// Does something that is undone unless it gives true: then the triggers that keep something
   /// derived, which a failure may have switched off, are as they were, too.
   func attempt(_ body: () throws -> Bool) throws -> Bool {
-    let before = derivation
-    let isDone = try connection.attempt(body)
-    if !isDone { derivation.restore(before) }
-    return isDone
+    try derived.whileTrying { try connection.attempt(body) }
   }
 
   /// A table in which nothing of a program waits to be folded.
   func isSettled() throws(SQLiteError) -> Bool {
     guard try Journal.isEmpty(on: connection) else { return false }
-    return try comparing() == nil
+    return try tables.comparing() == nil
   }
 
   /// A row has changed: what is parked in its table may fit now, and what refers to it stand or
@@ -185,18 +182,18 @@ extension Store {
     let isDue = try isAnew || parking.mustSettle || parking.room > 0 && isRecalling
     if try !isDue && (parking.freed.isEmpty || shelf.isEmpty) {
       parking.freed = []
-      if try parking.sparedFrom < .max && isSettled() { try parking.spare(above: .max, meta) }
+      if try parking.sparedFrom < .max && isSettled() { try parking.spare(above: .max) }
       return parking.settle()
     }
-    guard try isSettled() else { return try parking.spare(above: from, meta) }
+    guard try isSettled() else { return try parking.spare(above: from) }
     if isAnew { try markBroken(&edits) }
     let yielding = try settleTables(parking.freed, isAnew: isAnew) {
       $0.dot.origin == own && $0.dot.seq > from
     }
     for (table, row) in yielding where mayWrite(table) { try yield(row, table, &edits) }
     parking.freed = []
-    try parking.spare(above: .max, meta)
-    if isAnew { try parking.follow(references.signature, meta) }
+    try parking.spare(above: .max)
+    if isAnew { try parking.follow(references.signature) }
   }
 
   /// Makes a parked row again, as if it were created after those that keep its value.
@@ -209,12 +206,5 @@ extension Store {
     version = version.recreated(over: old)
     try keep(version, table, row.key, old: old)
     edits.addLong()
-  }
-
-  /// The tables in which a constraint keeps rows out.
-  func parkedTables() throws(SQLiteError) -> Set<Int64> {
-    Set(
-      try connection.rows("SELECT DISTINCT tbl FROM _flotilla_shelf WHERE why = 'constraint'")
-        .compactMap { $0[0].integer })
   }
 }

@@ -125,6 +125,11 @@ package enum Journal {
     try connection.row("SELECT 1 FROM main.\(table) LIMIT 1") == nil
   }
 
+  /// False if somebody dropped it: then writes of applications fail.
+  static func isPresent(on connection: Connection) throws(SQLiteError) -> Bool {
+    try Layout.hasTable(table, on: connection)
+  }
+
   package static func count(on connection: Connection) throws(SQLiteError) -> Int {
     Int(try connection.scalar("SELECT count(*) FROM main.\(table)").integer ?? 0)
   }

@@ -61,7 +61,7 @@ final class OpenExports {
   func newReader() throws(StoreError) -> Connection {
     try reporting { () throws(SQLiteError) in
       let reader = try Connection(path: path, mode: .readWrite, vfs: vfs)
-      reader.setBusyTimeout(milliseconds: Store.busyTimeout)
+      reader.setBusyTimeout(milliseconds: ReplicaFile.busyTimeout)
       try reader.execute("PRAGMA temp_store = FILE")
       try reader.execute("CREATE TEMP TABLE peer(origin INTEGER PRIMARY KEY, seq INTEGER NOT NULL)")
       return reader

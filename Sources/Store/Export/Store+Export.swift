@@ -28,9 +28,9 @@ extension Store {
     var isRenewed = false
     let folded = try transaction {
       var edits = beginEdits()
-      let before = schemaVersion
+      let before = tables.schemaVersion
       try foldRest(&edits, at: now)
-      isRenewed = schemaVersion != before
+      isRenewed = tables.schemaVersion != before
       try conclude(&edits, at: now)
       let result = try result(of: edits)
       if edits.count > 0 || isRenewed || result.hasMore { return result }
@@ -46,7 +46,7 @@ extension Store {
     }
     let export = try reporting { () throws(SQLiteError) in
       let export = try makeExport(scope, filter, reader, at: now)
-      try export.shelf.begin()
+      try export.shelf.locked()
       return export
     }
     export.start = scope.start

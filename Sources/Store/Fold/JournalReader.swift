@@ -6,7 +6,7 @@ import SQLite
 /// Programs have written ten entries. `read` sorts them and dates them by what is known of clocks,
 /// `next` gives touches, and `removeFolded` deletes their entries. What was read is in memory
 /// alone: the entries stay until all that was read with them is folded.
-package final class JournalReader {
+package final class JournalReader: FilePart {
   private let connection: Connection
   /// Which rows the entries name, and which of them come first.
   private let tables: Tables
@@ -28,8 +28,8 @@ package final class JournalReader {
     try reporting { () throws(SQLiteError) in try Journal.count(on: connection) }
   }
 
-  /// A transaction was rolled back: entries that were folded in it wait again.
-  func forget() { (backlog, dates, ended) = (Backlog(), JournalDates(), nil) }
+  /// Entries that were folded in it wait again.
+  func rolledBack() { (backlog, dates, ended) = (Backlog(), JournalDates(), nil) }
 }
 
 /// Taking what waits, slice by slice.

@@ -4,7 +4,7 @@ import SQLite
 /// Rows that were edited without the right to, and wait until the site's row comes again.
 ///
 /// Whether there are any is known without a look, for it is asked with every row that comes.
-final class PutBackTable {
+final class PutBackTable: FilePart {
   /// What is to be asked for at a time, at most.
   private static let asked = 4_096
 

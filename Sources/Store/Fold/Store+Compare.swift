@@ -76,25 +76,13 @@ extension Store {
     }
   }
 
-  /// The comparison that is due next, or nil.
-  func comparing() throws(SQLiteError) -> Comparison? {
-    let rows = try connection.rows(
-      "SELECT id, comparing FROM _flotilla_local WHERE comparing IS NOT NULL ORDER BY id")
-    for row in rows {
-      guard let id = row[0].integer, let bytes = row[1].blob, tables.byID[id]?.isHere == true
-      else { continue }
-      return Comparison(table: id, bytes)
-    }
-    return nil
-  }
-
   /// Asks for a comparison of a table from its start; `remake` is what a migration did to it.
   func compare(_ table: Int64, remake: Remake? = nil) throws(SQLiteError) {
     let isKnown =
       try connection.row("SELECT 1 FROM _flotilla_version WHERE tbl = ? LIMIT 1", [.integer(table)])
       != nil
     // Rows that were not looked at since an earlier migration are explained by both.
-    var all = try comparison(of: table)?.remake
+    var all = try tables.comparison(of: table)?.remake
     if var remake, !remake.isEmpty {
       if let statements = tables.byID[table]?.statements {
         try remake.readFills(statements, on: connection)
@@ -111,12 +99,6 @@ extension Store {
       Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil, remake: all))
   }
 
-  func comparison(of table: Int64) throws(SQLiteError) -> Comparison? {
-    try connection.scalar(
-      "SELECT comparing FROM _flotilla_local WHERE id = ?", [.integer(table)]
-    ).blob.flatMap { Comparison(table: table, $0) }
-  }
-
   /// Asks for the same of a table from which an application has dropped columns, or in which one is
   /// counted by another name from now on.
   ///
@@ -127,7 +109,7 @@ extension Store {
   func compareColumns(
     _ table: Int64, renewed: Set<UInt64> = []
   ) throws(SQLiteError) {
-    let pending = try comparison(of: table)
+    let pending = try tables.comparison(of: table)
     var remake = pending?.remake ?? Remake()
     remake.renew(renewed)
     guard pending?.phase == .rows else {
@@ -154,7 +136,7 @@ extension Store {
 
   /// Compares one slice; true if more is left.
   func compareSlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
-    guard var comparison = try comparing() else { return false }
+    guard var comparison = try tables.comparing() else { return false }
     guard let table = tables.byID[comparison.table] else { return false }
     edits.isComparing = true
     defer { edits.isComparing = false }
@@ -176,9 +158,9 @@ extension Store {
         "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",
         [.integer(table.id)])
       tables.endBaseline(of: table.id)
-      let hasMore = try comparing() != nil
+      let hasMore = try tables.comparing() != nil
       // In the same commit: what is written from now on is written with the right to.
-      if !hasMore, !regained.isEmpty { try remember(regained: []) }
+      if !hasMore, !ownRights.regained.isEmpty { try ownRights.remember(regained: []) }
       return hasMore
     }
     return true
@@ -339,5 +321,27 @@ extension Store {
       }
     }
     return keys.count < pace.comparedRows
+  }
+}
+
+/// Which comparisons are due, as the file says.
+extension Tables {
+  /// The comparison that is due next, or nil.
+  func comparing() throws(SQLiteError) -> Store.Comparison? {
+    let rows = try connection.rows(
+      "SELECT id, comparing FROM _flotilla_local WHERE comparing IS NOT NULL ORDER BY id")
+    for row in rows {
+      guard let id = row[0].integer, let bytes = row[1].blob, byID[id]?.isHere == true
+      else { continue }
+      return Store.Comparison(table: id, bytes)
+    }
+    return nil
+  }
+
+  /// That of one table, or nil.
+  func comparison(of table: Int64) throws(SQLiteError) -> Store.Comparison? {
+    try connection.scalar(
+      "SELECT comparing FROM _flotilla_local WHERE id = ?", [.integer(table)]
+    ).blob.flatMap { Store.Comparison(table: table, $0) }
   }
 }

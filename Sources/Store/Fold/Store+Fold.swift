@@ -23,16 +23,17 @@ package struct FoldResult: Sendable {
 extension Store {
   /// Turns one slice of the journal into versions, in a transaction of its own.
   package func fold(at now: Instant) throws(StoreError) -> FoldResult {
-    try requireSameFile()
+    try file.recover()
+    try lives.requireSameFile()
     try inspectSchema()
     journal.look(at: now)
     // What cannot be stamped waits in the journal, where nobody sees it.
     guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
     let (isEmpty, isQuiet) = try reporting { () throws(SQLiteError) in
       let isEmpty = try Journal.isEmpty(on: connection)
-      guard isEmpty, try comparing() == nil, references.signature == parking.signature
+      guard isEmpty, try tables.comparing() == nil, references.signature == parking.signature
       else { return (isEmpty, false) }
-      guard try !hasOfficeWork(), !isSweeping, !isMakingWay else { return (true, false) }
+      guard try !hasOfficeWork(), !deletions.isSweeping, !isMakingWay else { return (true, false) }
       return (true, try !isRecalling)
     }
     if isEmpty { journal.settle(at: now) }
@@ -129,7 +130,7 @@ extension Store {
     for table in journal.takeAbsent() { try compare(table) }
     // Older entries are read by the next fold, before it takes the write lock.
     let hasMore = try journal.hasMore()
-    if !hasMore, kinship.unnoted.count > 0, try comparing() == nil {
+    if !hasMore, kinship.unnoted.count > 0, try tables.comparing() == nil {
       try kinship.unnoted.clear()
     }
     return hasMore
@@ -137,7 +138,7 @@ extension Store {
 
   /// Reads what was written since the journal was last read.
   private func readJournal(at now: Instant) throws(SQLiteError) {
-    try journal.read(schemaVersion: schemaVersion, pace: pace, at: now)
+    try journal.read(schemaVersion: tables.schemaVersion, pace: pace, at: now)
   }
 
   /// Looks at one row as it is now: present gives a new version, absent a deleted one, unchanged
@@ -298,7 +299,7 @@ extension Store {
     let earlier = waiting.first { $0.version.dot.origin == own }?.version
     var version = Version.edit(
       dot, over: old, isSeen: isSeen, pending: besides ?? repeating ?? earlier, again: repeating,
-      above: isBaseline ? nil : stability.floors[table: table.seed, key: key],
+      above: isBaseline ? nil : deletions.stability.floors[table: table.seed, key: key],
       keys: isBaseline || unaltered != nil ? .none : keys, stamp: stamp, hash: hash,
       isDeleted: isDeleted)
     if let unaltered { version.image = unaltered.image ?? unaltered.first }
@@ -310,10 +311,10 @@ extension Store {
         dot, term: office.term, epoch: nextEpoch(over: old),
         at: Stamp(millisecondsSince1970: madeAt.at))
       // Its edit of the row from before it took office is not judged any more.
-      try supersedeVerdict(dot.seq, table, key)
+      try verdicts.supersede(dot.seq, table, key)
     } else {
-      version.session = session(over: old)
-      try awaitVerdict(dot.seq, table, key)
+      version.session = anchor.session(over: old)
+      try verdicts.await(dot.seq, table, key, repeating: repeating)
     }
     if let old {
       try logOverwritten(waiting, under: old, by: version, table, key, at: madeAt.at)

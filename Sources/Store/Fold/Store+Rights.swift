@@ -5,11 +5,7 @@ import SQLite
 ///
 /// What stood there before is not kept here; it is asked for from whoever may write.
 extension Store {
-  func mayWrite(_ table: ReplicaTable) -> Bool {
-    // What was written while nobody here might even read it was written without the right to.
-    if regained.contains(table.id) { return false }
-    return rights.mayWrite(table.name)
-  }
+  func mayWrite(_ table: ReplicaTable) -> Bool { ownRights.mayWrite(table) }
 
   /// What becomes of an edit of a row that this replica makes.
   package enum Permission: Sendable {
@@ -49,12 +45,12 @@ extension Store {
     try requireTime(at: now)
     // What waits was written under the old rights.
     _ = try foldWritten(at: now)
-    self.rights = rights
+    ownRights.rights = rights
     do {
       try follow(rights, after: before, delivered: delivered, at: now)
     } catch {
       // Nothing was changed, so that it is tried again.
-      self.rights = before
+      ownRights.rights = before
       throw error
     }
   }
@@ -68,7 +64,7 @@ extension Store {
       var takenBack: [ReplicaTable] = []
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
         if try takeBackUnsent(table, above: delivered, at: now.moment) { takenBack.append(table) }
-        try refuseVerdicts(of: table, above: delivered, isLast: !rights.writes, at: now)
+        try verdicts.refuse(of: table, above: delivered, isLast: !rights.writes, at: now)
       }
       if before.isWhole, !rights.isWhole { try endUnsentTracking() }
       // Rows that wait come anew as well, if anybody has them.
@@ -91,7 +87,7 @@ extension Store {
         before.right(to: $0.name) == .none && rights.right(to: $0.name) != .none
       }
       try fetchAnew()
-      try remember(regained: regained.union(opened.map(\.id)))
+      try ownRights.remember(regained: ownRights.regained.union(opened.map(\.id)))
       for table in opened { try compare(table.id) }
     }
   }
@@ -99,7 +95,7 @@ extension Store {
   /// Counts nothing of others as held: it may have been left out, or was not kept.
   private func fetchAnew() throws(SQLiteError) {
     try origins.forgetOthers(but: own)
-    try clearAllProgress()
+    try progress.clear()
     recent.requireScan()
   }
 
@@ -114,7 +110,7 @@ extension Store {
   /// next one. The log has what stood there. Those of this replica come only if they are asked for.
   func forgetWhatWaits() throws {
     for row in try putBacks.rows() {
-      guard let table = tables.byID[row.table], !regained.contains(table.id),
+      guard let table = tables.byID[row.table], !ownRights.regained.contains(table.id),
         let statements = table.statements
       else { continue }
       if let held = try versions.version(table: table.id, key: row.key) {
@@ -145,18 +141,6 @@ extension Store {
     try applySettings(isLocal: false)
     recent.requireScan()
     if hasOthers { try fetchAnew() }
-  }
-
-  /// Keeps on disk, in the open transaction, which tables are to be compared before what is in them
-  /// counts as written with the right to: a kill must not make it so.
-  func remember(regained: Set<Int64>) throws(SQLiteError) {
-    self.regained = regained
-    let numbers = regained.sorted().map { "\($0)" }.joined(separator: " ")
-    try meta.set(.regained, .string(numbers))
-  }
-
-  static func regained(_ meta: Meta) throws(SQLiteError) -> Set<Int64> {
-    Set(try meta.text(.regained)?.split(separator: " ").compactMap { Int64($0) } ?? [])
   }
 
   /// Rows that should be as the site has them.

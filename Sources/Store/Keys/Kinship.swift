@@ -3,7 +3,7 @@ import SQLite
 
 /// What one replica knows of rows that refer to each other by numbers: which tables, which rows had
 /// to leave their numbers, and what is yet to be made again.
-final class Kinship {
+final class Kinship: FilePart {
   let former: FormerKeys
   let moving: MovingRows
   let unnoted: UnnotedRows

@@ -123,24 +123,3 @@ package struct KeyHandling: Sendable {
   /// The next number that AUTOINCREMENT gives here, if that is arranged.
   package var next: Int64?
 }
-
-extension Store {
-  package func keyHandling(of names: [String]) throws(StoreError) -> [KeyHandling] {
-    try reporting { () throws(SQLiteError) in
-      let parentage = try kinship.parentage(tables)
-      let numbers = Numbers(connection)
-      let choices = try CollisionChoices(connection: connection).read()
-      var found: [KeyHandling] = []
-      for table in names.compactMap({ tables.table(called: $0) }) where table.isHere {
-        let kind: KeyHandling.Kind =
-          parentage.numbered.contains(table.id)
-          ? .rekey : parentage.derived.contains(table.id) ? .follow : .log
-        found.append(
-          KeyHandling(
-            table: table.nameHere, kind: kind, isChosen: choices[folded(table.name)] == kind,
-            next: try numbers.next(table)))
-      }
-      return found
-    }
-  }
-}

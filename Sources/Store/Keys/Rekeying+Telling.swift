@@ -146,7 +146,7 @@ extension Rekeying {
     under standing: Key
   ) throws {
     try store.conflicts.put(
-      table.name, key, at: now.moment, .keyCollision, rule: store.actingRule(of: table).name,
+      table.name, key, at: now.moment, .keyCollision, rule: store.anchor.actingRule(of: table).name,
       loser: ConflictSide(loser, content), winner: store.standingSide(table, standing))
   }
 }

@@ -117,8 +117,8 @@ extension Rekeying {
 
   /// Whoever waits for the verdict: its author has written it again.
   private func supersede(_ row: Row) throws {
-    guard store.wasMadeHere(row.version.edit) else { return }
-    try store.settle(Int64(row.version.edit.seq), .superseded, nil, rule: nil, at: now)
+    guard store.lives.made(row.version.edit) else { return }
+    try store.verdicts.settle(Int64(row.version.edit.seq), .superseded, nil, rule: nil, at: now)
   }
 
   /// Whatever is written again refers to the rows that are meant where they are now.

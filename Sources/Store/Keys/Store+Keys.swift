@@ -170,7 +170,7 @@ extension Store {
     guard loser.hash != winner.hash else { return true }
     if !isMaker, isWriter {
       try conflicts.put(
-        table.name, key, at: now.moment, .keyCollision, rule: try actingRule(of: table).name,
+        table.name, key, at: now.moment, .keyCollision, rule: try anchor.actingRule(of: table).name,
         loser: ConflictSide(loser, content), winner: try winning())
     }
     return isMaker || isWriter

@@ -80,7 +80,7 @@ extension Store {
       version.image = former.version.image ?? former.version.first
       version.stamp = former.version.stamp
     }
-    if let former { try supersedeVerdict(version.dot.seq, former.table, former.key) }
+    if let former { try verdicts.supersede(version.dot.seq, former.table, former.key) }
     try keep(version, table, key, old: base)
     if !beside.isEmpty { try keep(beside, statements, table, key) }
     if let all = row.values {

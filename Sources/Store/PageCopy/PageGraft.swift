@@ -223,7 +223,7 @@ package final class PageGraft {
         }
       }
       connection.clearStatements()
-      try Store.switchToWAL(connection)
+      try ReplicaFile.switchToWAL(connection)
     }
     try replace()
   }

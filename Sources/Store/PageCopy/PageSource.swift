@@ -235,7 +235,7 @@ extension Store {
     let isJoining = try firstCopy() != nil
     return PageSource(
       export.connection, tables: Array(export.tables.values),
-      isWhole: rights.isWhole && !standing.isBehind && regained.isEmpty && !isJoining,
-      reach: knownReaches[own], after: opened.fold)
+      isWhole: rights.isWhole && !standing.isBehind && ownRights.regained.isEmpty && !isJoining,
+      reach: lives.known[own], after: opened.fold)
   }
 }

@@ -6,9 +6,11 @@ import SQLite
 extension Store {
   /// The foreign keys between tracked tables, as the schema and the rights are now.
   var references: References {
-    if let knownReferences, knownReferences.age == tables.age { return knownReferences.references }
+    if let known = knownReferences, known.age == tables.age, known.rights == ownRights.age {
+      return known.references
+    }
     let read = References(tables.tracked) { rights.right(to: $0) == .none }
-    knownReferences = (read, tables.age)
+    knownReferences = (read, tables.age, ownRights.age)
     return read
   }
 
@@ -98,29 +100,5 @@ extension Store {
       values[reference.number] = row ?? entry.flatMap { reference.targetValues(of: $0) }
     }
     return values
-  }
-
-  /// A foreign key between tracked tables that does not hold.
-  package struct BrokenReference: Sendable {
-    package var table: String
-    package var columns: [String]
-    package var parent: String
-    package var rows: Int
-  }
-
-  /// The foreign keys that a program has broken, and in how many rows.
-  package func brokenReferences() throws(StoreError) -> [BrokenReference] {
-    try reporting { () throws(SQLiteError) in
-      var broken: [BrokenReference] = []
-      for reference in references.all {
-        let count = try connection.scalar("SELECT count(*) FROM (\(reference.dangling))").integer
-        guard let count, count > 0 else { continue }
-        broken.append(
-          BrokenReference(
-            table: reference.child.name, columns: reference.columns,
-            parent: reference.parent.name, rows: Int(count)))
-      }
-      return broken
-    }
   }
 }

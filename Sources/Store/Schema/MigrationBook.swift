@@ -13,6 +13,14 @@ package enum MigrationBook {
     return shapes.contains(Set(columns.map(folded)))
   }
 
+  /// The same of a table of a file.
+  static func isOne(_ name: String, on connection: Connection) throws(StoreError) -> Bool {
+    let columns = try reporting { () throws(SQLiteError) in
+      try connection.rows("SELECT name FROM pragma_table_info(?, 'main')", [.string(name)])
+    }
+    return isOne(name, columns: columns.compactMap { $0[0].string })
+  }
+
   /// Names that nothing else has.
   private static let names: Set<String> = [
     // Python: Django and South, Alembic, sqlalchemy-migrate, Aerich, Peewee, Yoyo.

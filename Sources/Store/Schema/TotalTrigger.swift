@@ -82,24 +82,3 @@ package struct TotalTrigger: Sendable, Equatable {
 
   private static let sums = ["count", "sum", "total", "avg", "group_concat"]
 }
-
-extension Store {
-  /// Triggers of tracked tables that compute something of tracked tables.
-  package func totalTriggers() throws(StoreError) -> [TotalTrigger] {
-    let names = tables.tracked.filter(\.isHere).map(\.name)
-    let isTracked = { (name: String) in names.contains { isSameName($0, name) } }
-    return try reporting { () throws(SQLiteError) in
-      try connection.rows(
-        """
-        SELECT name, tbl_name, sql FROM main.sqlite_schema
-        WHERE type = 'trigger' AND name NOT GLOB '_flotilla_*' ORDER BY rowid
-        """
-      ).flatMap { row -> [TotalTrigger] in
-        guard let name = row[0].string, let table = row[1].string, let sql = row[2].string,
-          isTracked(table)
-        else { return [] }
-        return TotalTrigger.all(name: name, on: table, sql: sql).filter { isTracked($0.target) }
-      }
-    }
-  }
-}

@@ -82,22 +82,6 @@ extension Store {
     }
   }
 
-  /// Whether a table is held back here, or would be as soon as the site tracked it.
-  package func mayDecline(_ name: String) -> Bool {
-    guard let table = tables.table(called: name), table.isTracked else { return true }
-    return !table.isHere
-  }
-
-  /// The tracked tables of this file that are held back because nobody has said what they are.
-  package func askedTables() throws(StoreError) -> [String] { try tracked(.asked) }
-
-  package func declinedTables() throws(StoreError) -> [String] { try tracked(.declined) }
-
-  private func tracked(_ wanted: TableChoices.Choice) throws(StoreError) -> [String] {
-    let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
-    return tables.tracked.filter { choices[folded($0.name)] == wanted }.map(\.nameHere)
-  }
-
   /// Remembers of a table that the site tracks no more what it was here.
   func noteEnd(of table: ReplicaTable) throws {
     let choices = tables.choices

@@ -89,7 +89,7 @@ extension Store {
   private func kind(
     of name: String, _ choice: TableChoices.Choice?, among known: Set<String>
   ) throws(StoreError) -> UntrackedTable.Kind {
-    if try isBook(name) { return .book }
+    if try MigrationBook.isOne(name, on: connection) { return .book }
     guard choice == nil else { return .old }
     if let first = tables.names.first(of: name), tables.table(first)?.isTracked == true {
       return .scratch(of: nameHere(first))
@@ -97,7 +97,7 @@ extension Store {
     if let original = ScratchName.original(of: name, among: known) {
       return .scratch(of: original)
     }
-    if case .refused(let reason, let remedy) = try trackability(of: name) {
+    if case .refused(let reason, let remedy) = try tableSurvey.trackability(of: name) {
       return .refused(reason: reason, remedy: remedy)
     }
     for table in tables.tracked where !table.isHere {
@@ -106,13 +106,5 @@ extension Store {
       }
     }
     return .new
-  }
-
-  /// Whether a table is the book of a migration tool.
-  package func isBook(_ name: String) throws(StoreError) -> Bool {
-    let columns = try reporting { () throws(SQLiteError) in
-      try connection.rows("SELECT name FROM pragma_table_info(?, 'main')", [.string(name)])
-    }
-    return MigrationBook.isOne(name, columns: columns.compactMap { $0[0].string })
   }
 }

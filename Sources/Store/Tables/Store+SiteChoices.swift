@@ -4,6 +4,10 @@ import SQLite
 /// What is chosen for the whole site: which tables, by which rule, and what becomes of two rows
 /// under one number.
 extension Store {
+  /// The table that holds the site's choice of tables and rules. It has no triggers: `track` and
+  /// `untrack` edit it, and of what else is written into it nobody hears.
+  package static let settings = Tables.settings
+
   /// Tracks tables for the whole site; the caller has checked that they can be.
   ///
   /// Their rows become versions in the folds that follow. It is also the word of this machine for
@@ -17,9 +21,9 @@ extension Store {
       try self.requireRoom(for: names)
       if let takesNew { try self.set(takesNew: takesNew, &edits, at: now) }
       for name in names { try self.consent(to: name) }
-      try self.whileRulesMayChange {
+      try self.verdicts.whileRulesMayChange {
         for name in names {
-          let key = try self.settingsKey(name)
+          let key = try self.tables.settingsKey(name)
           let standing = try self.connection.scalar(
             "SELECT rule FROM _flotilla_table WHERE name = ?", [.string(name)]
           ).string
@@ -49,7 +53,7 @@ extension Store {
     guard try CollisionChoices(connection: connection).set(choice, of: name) else { return }
     let settings = CollisionChoices.settings
     try note(
-      name, try settingsKey(name, in: settings), in: settings, &edits, at: now)
+      name, try tables.settingsKey(name, in: settings), in: settings, &edits, at: now)
   }
 
   /// The site's setting is a row like any other, with a name that no table can have.
@@ -60,7 +64,7 @@ extension Store {
     } else {
       try connection.run("DELETE FROM _flotilla_table WHERE name = ?", [name])
     }
-    try note(Tables.takesNew, try settingsKey(Tables.takesNew), &edits, at: now)
+    try note(Tables.takesNew, try tables.settingsKey(Tables.takesNew), &edits, at: now)
   }
 
   /// Stops replicating tables, on every node; the rows stay where they are.
@@ -68,7 +72,7 @@ extension Store {
     try edit(at: now) { edits in
       for name in names {
         try self.connection.run("DELETE FROM _flotilla_table WHERE name = ?", [.string(name)])
-        try self.note(name, try self.settingsKey(name), &edits, at: now)
+        try self.note(name, try self.tables.settingsKey(name), &edits, at: now)
         try self.set(nil, of: name, &edits, at: now)
       }
     }
@@ -111,7 +115,7 @@ extension Store {
     _ name: String, _ key: Key, in settings: String = Tables.settings, _ edits: inout Edits,
     at now: Instant
   ) throws {
-    let table = try self.settings(settings)
+    let table = try tables.settingsTable(settings)
     guard now.site == nil else {
       return try fold(table, key, madeAt: Dating.Moment(now.moment), &edits)
     }
@@ -121,18 +125,6 @@ extension Store {
   }
 
   func settings(_ name: String = Tables.settings) throws(StoreError) -> ReplicaTable {
-    guard let table = tables.table(name) else {
-      throw StoreError(.notInitialised, "the table of settings is missing")
-    }
-    return table
-  }
-
-  func settingsKey(
-    _ name: String, in settings: String = Tables.settings
-  ) throws(StoreError) -> Key {
-    guard let key = try self.settings(settings).key([.text(Array(name.utf8))]) else {
-      throw StoreError(.table, "a table has no name")
-    }
-    return key
+    try tables.settingsTable(name)
   }
 }

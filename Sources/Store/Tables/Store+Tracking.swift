@@ -39,7 +39,7 @@ extension Store {
     try recogniseTables()
     let changes = try recogniseColumns()
     // Rows are written next, and those of a table that was renamed name it as it was.
-    try renewDerived()
+    try derived.renew()
     var gone: [Export.RowID] = []
     for known in tables.tracked {
       guard let schema = known.schema else {
@@ -84,7 +84,7 @@ extension Store {
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
     try settleNumbers(in: tables.tracked)
-    schemaVersion = try connection.schemaVersion()
+    tables.schemaVersion = try connection.schemaVersion()
   }
 
   /// What became of the columns of a table since its schema was looked at last.
@@ -231,11 +231,11 @@ extension Store {
 
   /// What was written here and sent to nobody has gone with its table.
   private func giveUpUnsent(_ table: ReplicaTable) throws {
-    let unsent = try lost.giveUpUnsent(table, of: own, above: delivered())
+    let unsent = try lost.giveUpUnsent(table, of: own, above: lives.delivered())
     // An anchor will never see them.
     for edit in unsent {
       let made = Instant(uptime: 0, wall: edit.stamp.millisecondsSince1970)
-      try settle(Int64(edit.dot.seq), .unknown, nil, rule: nil, at: made)
+      try verdicts.settle(Int64(edit.dot.seq), .unknown, nil, rule: nil, at: made)
     }
   }
 
@@ -296,7 +296,7 @@ extension Store {
     let late = tables.byID.values.filter { !$0.isTracked && !$0.isHeld }
     guard !late.isEmpty else { return }
     for table in late {
-      let (settings, name) = (try settings(), try settingsKey(table.name))
+      let (settings, name) = (try tables.settingsTable(), try tables.settingsKey(table.name))
       // The anchor may have to judge these rows, or the settings that track their table.
       let unjudged = try connection.row(
         "SELECT 1 FROM _flotilla_pending WHERE tbl = ? OR (tbl, key) = (?, ?) LIMIT 1",
@@ -322,16 +322,12 @@ extension Store {
   /// `read` is the version of the schema that `tables` has just read.
   func inspectSchema(read: Int64? = nil) throws(StoreError) {
     var current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
-    guard current != schemaVersion else { return }
+    guard current != tables.schemaVersion else { return }
     if current != read { current = try reloadTables() }
     // Most changes of the schema concern none of this; then nobody has to wait for the write lock.
     guard try needsWork() else {
-      do {
-        try renewDerived()
-      } catch {
-        throw StoreError.wrapping(error)
-      }
-      schemaVersion = current
+      try reporting { () throws(SQLiteError) in try derived.renew() }
+      tables.schemaVersion = current
       return
     }
     try transaction {
@@ -361,7 +357,7 @@ extension Store {
   /// Who waits for the write lock waits for a migration as well. By the columns of before it an
   /// edit of a new column looks as if nothing had changed.
   func followSchema() throws {
-    if try connection.schemaVersion() != schemaVersion { try renewSchema() }
+    if try connection.schemaVersion() != tables.schemaVersion { try renewSchema() }
   }
 
   /// Reads the tables anew in the open transaction, and makes triggers and views fit them.

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// The tables of the site by local number and by name.
-final class Tables {
+package final class Tables: FilePart {
   /// The replicated table that lists the site's tracked tables.
   static let settings = "_flotilla_table"
   /// A row of that name in the table of settings is no table: while it is there, the site takes in
@@ -38,6 +38,8 @@ final class Tables {
   let shapes: KeyShapes
   /// Under which names this file has them.
   private(set) var names = TableNames()
+  /// The schema that was looked at last; -1 if it is to be looked at anew.
+  var schemaVersion: Int64 = -1
   /// How often the tables were read.
   private(set) var age = 0
 
@@ -48,6 +50,9 @@ final class Tables {
     self.shapes = KeyShapes(connection)
     try reload()
   }
+
+  /// Triggers that were made on the way are gone again.
+  func rolledBack() { schemaVersion = -1 }
 
   /// Reads the tracked tables and their schemas again.
   func reload() throws(StoreError) {

@@ -5,7 +5,7 @@ import SQLite
 /// rows as they stood before others wrote over them, and how far each author had come when.
 ///
 /// It has no part in what stands anywhere. Nothing is written before somebody begins it.
-package final class UndoBook {
+package final class UndoBook: FilePart {
   /// What is kept, at most.
   package struct Bounds: Sendable, Equatable {
     package var rows = 100_000
@@ -87,8 +87,8 @@ package final class UndoBook {
     return version.stamp.millisecondsSince1970 - old.stamp.millisecondsSince1970 > Self.ownAge
   }
 
-  /// What was counted in a transaction that was rolled back is counted anew.
-  func forgetCount() { bytes = nil }
+  /// What was counted in it is counted anew.
+  func rolledBack() { bytes = nil }
 
   /// Keeps a row as it stood, in the open transaction.
   func keep(

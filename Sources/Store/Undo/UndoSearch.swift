@@ -203,7 +203,7 @@ struct UndoSearch {
   /// With the names that the columns have in this file.
   private func named(_ side: ConflictSide, _ table: ReplicaTable) -> ConflictSide {
     var side = side
-    side.values = store.namedHere(side.values, in: table.name)
+    side.values = store.tables.namedHere(side.values, in: table.name)
     return side
   }
 

@@ -5,7 +5,7 @@ import SQLite
 ///
 /// There are two. They differ where a table's key has come in several shapes, and another one leads
 /// than that of the table that is here. Then the numbers from 256 on have by how much.
-final class DigestTable {
+final class DigestTable: FilePart {
   private let connection: Connection
   private let queue: RowQueue
   /// Of several shapes of a table's key the one that leads counts.

@@ -8,7 +8,7 @@ import SQLite
 /// cover its dot. It is remembered, for the table may come back with the same rows. A version of a
 /// table that the site stopped tracking is remembered too: a row that has gone by the time the
 /// table is tracked again was deleted.
-final class LostVersions {
+final class LostVersions: FilePart {
   /// Why the row of a version is not here.
   enum Why: Int64 {
     /// The table does not exist here any more.

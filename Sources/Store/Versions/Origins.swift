@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// The frontier on disk, and the small numbers that stand for origins in the version table.
-final class Origins {
+final class Origins: FilePart {
   let connection: Connection
   private var numbers: [Origin: Int64] = [:]
   private var origins: [Int64: Origin] = [:]

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// What owners have signed of their origins, as the file has it.
-final class ReachTable {
+final class ReachTable: FilePart {
   private let connection: Connection
   private(set) var book = ReachBook()
 

@@ -5,7 +5,7 @@ import Replication
 /// It knows every version above its base frontier that is still current; a peer whose frontier
 /// covers the base lacks nothing else. It lives in memory: after a restart the base is the
 /// frontier at the start.
-struct RecentVersions {
+final class RecentVersions: FilePart {
   struct Entry: Sendable {
     var dot: Dot
     var table: Int64
@@ -13,6 +13,7 @@ struct RecentVersions {
   }
 
   private let limit: Int
+  private let origins: Origins
   /// What the open transaction has changed.
   private var touched: [Entry] = []
   private var older: [Entry] = []
@@ -20,32 +21,34 @@ struct RecentVersions {
   private var base: Frontier
   /// The frontier when `newer` began.
   private var middle: Frontier
+  /// The frontier that held before the open transaction.
+  private var before: Frontier
 
-  init(base: Frontier, limit: Int) {
-    self.base = base
-    self.middle = base
-    self.limit = limit
+  init(_ origins: Origins, limit: Int) {
+    (self.origins, self.limit) = (origins, limit)
+    (base, middle, before) = (origins.frontier, origins.frontier, origins.frontier)
   }
 
-  /// A transaction has begun, or was rolled back: nothing has changed yet.
-  mutating func begin() { touched = [] }
+  func begin() { (touched, before) = ([], origins.frontier) }
+
+  func rolledBack() { touched = [] }
 
   /// The open transaction changes a row.
-  mutating func touch(_ dot: Dot, table: Int64, _ key: Key) {
+  func touch(_ dot: Dot, table: Int64, _ key: Key) {
     touched.append(Entry(dot: dot, table: table, key: key))
   }
 
   /// The tables in which the open transaction has changed something.
   var touchedTables: Set<Int64> { Set(touched.map(\.table)) }
 
-  /// The transaction was committed; `before` is the frontier that held until then.
-  mutating func commit(before: Frontier) {
-    append(touched, before: before)
+  func committed() {
+    append(touched)
     touched = []
+    if isWaiting { restart() }
   }
 
   /// Notes what one commit has changed.
-  private mutating func append(_ entries: [Entry], before: Frontier) {
+  private func append(_ entries: [Entry]) {
     if newer.count + entries.count > limit / 2 {
       older = newer
       base = middle
@@ -61,14 +64,15 @@ struct RecentVersions {
     newer.append(contentsOf: entries)
   }
 
-  /// True after a commit that was too long for the list; `restart` makes it useful again.
-  private(set) var isWaiting = false
+  /// The open transaction is too long for the list, which begins anew after it.
+  private var isWaiting = false
 
   /// The commit that is under way ends a catch-up whose earlier slices are not in the list.
-  mutating func requireScan() { isWaiting = true }
+  func requireScan() { isWaiting = true }
 
-  mutating func restart(at frontier: Frontier) {
-    self = RecentVersions(base: frontier, limit: limit)
+  private func restart() {
+    (older, newer, isWaiting) = ([], [], false)
+    (base, middle) = (origins.frontier, origins.frontier)
   }
 
   /// The rows above a frontier in the order of their dots, or nil if a scan is needed.

@@ -4,6 +4,19 @@ import SQLite
 /// Coming back after deleted versions were collected: all of others is fetched anew, and what does
 /// not come again was deleted (docs/collection.md).
 extension Store {
+  /// Looks after deleted versions (`DeletedVersions.tend`), unless a table may be read again since
+  /// a moment ago: what is in it was not compared yet.
+  package func tend(
+    members: Set<Identity>, everybody: Set<Identity>? = nil,
+    naming digest: ([UInt8]) -> Identity, proposes: Bool = true,
+    retention: Int64 = Stability.retention, pause: Int64 = 6 * 3_600_000, at now: Instant
+  ) throws(StoreError) -> Tending {
+    guard ownRights.regained.isEmpty else { return Tending() }
+    return try deletions.tend(
+      members: members, everybody: everybody ?? members, naming: digest, proposes: proposes,
+      retention: retention, pause: pause, limit: pace.comparedRows, at: now)
+  }
+
   /// Begins to fetch everything, for a replica that holds nothing of others and has given nothing.
   ///
   /// Any other one begins a life first (`beginLife`): others know its own rows by its old dots.
@@ -14,105 +27,43 @@ extension Store {
   /// Goes on with what is here, for nobody is left who could give the rest.
   package func giveUpRenewal(at now: Instant) throws(StoreError) -> FoldResult {
     try afterFolding(at: now) { _ in
-      guard stability.standing.isBehind else { return }
-      stability.giveUp()
-      try saveStability()
+      try deletions.giveUpRenewal()
     }
   }
 
   /// Whether this replica holds nothing of others, and nothing of it is known elsewhere.
   package func isNew() throws(StoreError) -> Bool {
-    let hasGiven = try delivered() > 0
+    let hasGiven = try lives.delivered() > 0
     return origins.frontier.without(own).isEmpty && !hasGiven
   }
 
   /// In the open transaction.
   func beginRenewal(to mark: Mark) throws {
-    stability.beginRenewal(at: mark)
+    try deletions.beginRenewal(to: mark)
     officeRecord.office.postpone()
-    try saveStability()
-    try connection.execute("DELETE FROM _flotilla_fresh")
     try origins.forgetOthers(but: own)
-    try clearAllProgress()
+    try progress.clear()
     recent.requireScan()
-    search.sweptTo = nil
-  }
-
-  /// What a sender that lacks what was collected here sends may have been deleted; while all is
-  /// fetched anew, only who lacks nothing is listened to.
-  func checkStanding(of merge: Merge) throws(StoreError) {
-    guard !stability.mayMerge(merge.standing, asked: merge.asked) else { return }
-    throw StoreError(.behind, "one of the two has been away while deleted rows were forgotten")
-  }
-
-  /// Whether a row was here, was deleted and let go of.
-  @_optimize(speed)
-  func hasForgotten(_ row: WireRow, _ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
-    guard row.content.ruling == nil,
-      stability.hasForgotten(
-        row.version, table: table.seed, key: key, held: origins.frontier)
-    else { return false }
-    return try versions.version(table: table.id, key: key) == nil
-  }
-
-  /// A full exchange has come to its end.
-  func noteReceived(from sender: CutStanding) throws(SQLiteError) {
-    let before = stability
-    stability.received(from: sender)
-    if stability != before { try saveStability() }
-  }
-
-  /// A row that others hold, and the version in which it came: the one that stands, if it did.
-  func noteFresh(_ table: ReplicaTable, _ key: Key, _ row: ShapedRow) throws(SQLiteError) {
-    guard row.row.content.ruling == nil else { return }
-    let dot = row.row.version.dot
-    if let standing = try versions.version(table: table.id, key: key),
-      standing.rank > row.row.version.rank, try fresh(table.id, key) == standing.dot
-    {
-      return
-    }
-    try connection.run(
-      "INSERT OR REPLACE INTO _flotilla_fresh(tbl, key, origin, seq) VALUES (?, ?, ?, ?)",
-      [
-        .integer(table.id), .blob(key.bytes), .integer(try origins.number(of: dot.origin)),
-        .integer(Int64(dot.seq)),
-      ])
-  }
-
-  var isSweeping: Bool {
-    if case .sweeping? = stability.renewal { true } else { false }
   }
 
   /// Tells what others have deleted and forgotten from what they never had, a slice at a time,
   /// after all has come.
   func sweepSlice(_ edits: inout Edits, at now: Instant) throws {
-    guard isSweeping else { return }
-    let (items, next) = try versions.slice(after: search.sweptTo, limit: pace.comparedRows)
+    guard deletions.isSweeping else { return }
+    let (items, next) = try deletions.nextToSweep(limit: pace.comparedRows)
     var application = Application()
     for item in items {
       guard let table = tables.byID[item.table], !table.isSettings else { continue }
-      try sweep(item, try fresh(item.table, item.key), table, &edits, at: now, &application)
+      try sweep(
+        item, try deletions.fresh(item.table, item.key), table, &edits, at: now, &application)
     }
     try settle(&application)
-    search.sweptTo = next
+    deletions.sweep(from: next)
     guard next == nil else { return }
     try sweepPending(&edits, at: now)
-    try settleUnsent(beyond: origins.frontier.without(own), at: now)
+    try verdicts.settleUnsent(beyond: origins.frontier.without(own), at: now)
     try standDownAgain(&edits, at: now)
-    try connection.execute("DELETE FROM _flotilla_fresh")
-    stability.endRenewal()
-    try saveStability()
-  }
-
-  /// The dot under which a row came, if it did.
-  private func fresh(_ table: Int64, _ key: Key) throws(SQLiteError) -> Dot? {
-    let row = try connection.row(
-      "SELECT origin, seq FROM _flotilla_fresh WHERE tbl = ? AND key = ?",
-      [.integer(table), .blob(key.bytes)])
-    guard let row, let origin = row[0].integer.flatMap({ origins.origin(of: $0) }) else {
-      return nil
-    }
-    return Dot(origin, UInt64(clamping: row[1].integer ?? 0))
+    try deletions.endRenewal()
   }
 
   private func sweep(
@@ -120,30 +71,30 @@ extension Store {
     at now: Instant, _ application: inout Application
   ) throws {
     let version = item.version
-    let floor = stability.floors[table: table.seed, key: item.key]
+    let floor = deletions.stability.floors[table: table.seed, key: item.key]
     let known = origins.frontier.without(own)
-    switch stability.fate(
+    switch deletions.stability.fate(
       of: version, cameAs: fresh, known: known, own: own, floor: floor, isJudged: office.isHeld)
     {
     case .stays: break
     case .isAdopted(let changed):
       edits.addLong()
       let adopted = changed.adopted(as: Dot(own, edits.next()))
-      try handOnVerdict(of: version, as: adopted.dot, known: known)
+      try verdicts.handOn(of: version, as: adopted.dot, known: known)
       try giveWay(to: adopted, table, item.key, at: now)
       try keep(adopted, table, item.key, old: version)
     case .isGone(let isLost):
       if isLost {
         try logDeleted(version, content(of: version, table, item.key), table, item.key, at: now)
       }
-      try agree(on: version, table, at: now)
+      try verdicts.agree(on: version, table, at: now)
       for waiting in try pending.all(table: item.table, key: item.key) {
         let edit = waiting.version
         let isHere = isOwn(edit.edit.origin) || !known.covers(edit.dot)
         if isHere, !edit.isDeleted, let entry = try pending.entry(waiting) {
           try logDeleted(edit, entry, table, item.key, at: now)
         }
-        try agree(on: edit, table, at: now)
+        try verdicts.agree(on: edit, table, at: now)
         try pending.remove(waiting)
       }
       try forget(item, table, &application)
@@ -158,7 +109,7 @@ extension Store {
     guard let waiting = try pending.version(table: table.id, key: key, origin: own) else { return }
     let item = PendingTable.Item(table: table.id, key: key, version: waiting)
     try logBeside(waiting, pending.entry(item), table, key, at: now)
-    try supersedeVerdict(version.dot.seq, table, key)
+    try verdicts.supersede(version.dot.seq, table, key)
     try pending.remove(item)
   }
 
@@ -170,7 +121,7 @@ extension Store {
   /// may have let go of it, for an author keeps what is lost.
   private func sweepPending(_ edits: inout Edits, at now: Instant) throws {
     let known = origins.frontier.without(own)
-    let coming = try known.joined(workedThrough())
+    let coming = try known.joined(progress.all())
     var application = Application()
     for item in try pending.all().sorted(by: { $0.version.dot < $1.version.dot }) {
       let (version, key) = (item.version, item.key)
@@ -181,14 +132,14 @@ extension Store {
       try pending.remove(item)
       if known.covers(version.edit), !viewpoint.isKeptHere(version.edit) { continue }
       if let later = try ownEdit(table, key) {
-        if isOwn(version.edit.origin) { try supersedeVerdict(later, table, key) }
+        if isOwn(version.edit.origin) { try verdicts.supersede(later, table, key) }
         try logBeside(version, entry, table, key, at: now)
         continue
       }
       guard version.isDeleted || entry != nil else { continue }
       edits.addLong()
       let dot = Dot(own, edits.next())
-      try handOnVerdict(of: version, as: dot, known: known)
+      try verdicts.handOn(of: version, as: dot, known: known)
       let row = table.shaped(version.adopted(as: dot), entry, key)
       try apply(row, table, key, at: now, &application)
     }
@@ -231,8 +182,8 @@ extension Store {
   private func logDeleted(
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key, at now: Instant
   ) throws {
-    let rule = try actingRule(of: table).name
-    try reject(version.edit, table, key, .alreadyDeleted, rule: rule, at: now)
+    let rule = try anchor.actingRule(of: table).name
+    try verdicts.reject(version.edit, table, key, .alreadyDeleted, rule: rule, at: now)
     try conflicts.put(
       table.name, key, at: now.moment, .alreadyDeleted, rule: rule,
       loser: entry.map { ConflictSide(version, $0) }, winner: nil)
@@ -254,9 +205,4 @@ extension Store {
     try versions.remove(table: item.table, key: item.key)
     count(table, item.key, old: item.version, new: nil)
   }
-}
-
-extension StoreError.Code {
-  /// One of two replicas has been away while deleted versions were collected; nothing was changed.
-  package static let behind = StoreError.Code("behind")
 }

@@ -37,7 +37,7 @@ extension Store {
       try connection.rows("SELECT origin FROM _flotilla_author")
     }
     let found = rows.compactMap { $0[0].integer.map { Origin(rawValue: UInt64(bitPattern: $0)) } }
-    return Set(found).union(reaches.book.furthest.keys).union([own])
+    return Set(found).union(lives.reaches.book.furthest.keys).union([own])
   }
 
   /// Refuses an epoch that nobody can have reached: nobody could edit the row after that.

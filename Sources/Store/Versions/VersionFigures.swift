@@ -6,7 +6,7 @@ import SQLite
 ///
 /// Noted at the same places as the digest, and written in the same transaction. Nothing that
 /// replicates goes by it.
-final class VersionFigures {
+final class VersionFigures: FilePart {
   /// No stamp is above the bound. It is written anew when one comes that is, with so much to spare,
   /// in ms: less than what tells a stamp from the future.
   private static let spare: Int64 = 5 * 60_000

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// The newest version of each row, by table and key.
-final class VersionTable {
+final class VersionTable: FilePart {
   /// The columns that a version is made of, in every table that holds versions.
   ///
   /// `author` is the origin of the edit that a version certifies, if that is another than its own.
@@ -43,7 +43,13 @@ final class VersionTable {
   /// The same as another connection sees it.
   func on(_ reader: Connection) -> VersionTable { VersionTable(snapshot: reader, of: self) }
 
-  /// Others than this have written versions, or a transaction begins or was rolled back.
+  func begin() { forgetAhead() }
+
+  func rolledBack() { forgetAhead() }
+
+  func reload() throws(SQLiteError) { try terms.reload() }
+
+  /// Others than this have written versions, or may have.
   func forgetAhead() { ahead?.forget() }
 
   func version(table: Int64, key: Key) throws(SQLiteError) -> Version? {

@@ -66,7 +66,7 @@ final class Life {
   }
 
   func isReplica(_ side: Side) throws -> Bool {
-    try Store.isInitialised(application(side))
+    try ReplicaFile.isInitialised(application(side))
   }
 
   func foldAll(_ side: Side) throws {
@@ -90,7 +90,7 @@ final class Life {
     copying: FirstCopy? = nil
   ) throws {
     _ = try application(side)
-    try Store.initialise(
+    try ReplicaFile.initialise(
       path: path(side), as: Self.identities(number), creating: objects, copying: copying)
     _ = try store(side)
   }
@@ -100,14 +100,14 @@ final class Life {
       // Whoever joins with a file says that its tables are the site's.
       let copy = FirstCopy(
         inviter: try store(.a).node, name: "a", address: "127.0.0.1:1", rows: 0)
-      try initialise(.b, number, creating: store(.a).schemaObjects(), copying: copy)
+      try initialise(.b, number, creating: store(.a).schemaCopy.objects(), copying: copy)
     }
     try exchange()
     try store(.b).endFirstCopy()
   }
 
-  private static func identities(_ number: UInt64) -> Store.Identities {
-    Store.Identities(
+  private static func identities(_ number: UInt64) -> ReplicaFile.Identities {
+    ReplicaFile.Identities(
       site: Identity(high: 1, low: 1), siteName: "Test", node: Identity(high: number, low: 7),
       nodeName: "node-\(number)", origin: Origin(rawValue: number << 56 | number))
   }

@@ -72,7 +72,7 @@ struct Settlement {
 
   /// Triggers, journal, versions and hashes are as the rows say.
   static func checkBooks(_ store: Store, _ side: String) throws {
-    let health = try store.health()
+    let health = try store.survey.health()
     guard health.hasJournal, health.uncaptured.isEmpty, health.damage == nil else {
       throw CrashFailure("\(side): uncaptured \(health.uncaptured), \(health.damage ?? "")")
     }

@@ -87,8 +87,8 @@ actor TestSite {
   func take(_ statements: [SignedStatement]) { _ = membership.unite(statements) }
 
   /// Who the replica of a member is, and all that was signed so far.
-  func identities(_ keys: NodeKeys, _ name: String) -> Store.Identities {
-    Store.Identities(
+  func identities(_ keys: NodeKeys, _ name: String) -> ReplicaFile.Identities {
+    ReplicaFile.Identities(
       site: membership.site, siteName: "Test", node: keys.identity, nodeName: name,
       origin: Origin.of(keys.identity, life: 1, .openSSL), life: 1, rootKey: root.publicKey,
       statements: membership.all)

@@ -100,7 +100,7 @@ extension TestReplica {
 
   /// What became of its edits: outcome, reason and rule of each.
   func verdicts(of id: String? = nil) throws -> [String] {
-    try store.verdicts(after: 0, through: .max).filter { verdict in
+    try store.verdicts.list(after: 0, through: .max).filter { verdict in
       id.map { verdict.key.values == [.text(Array($0.utf8))] } ?? (verdict.table == "note")
     }.map { verdict in
       [verdict.outcome.rawValue, verdict.reason, verdict.rule].compactMap { $0 }
@@ -110,7 +110,7 @@ extension TestReplica {
 
   /// The conflict log: what lost, what stood, why and by which rule, the oldest first.
   func conflicts() throws -> [String] {
-    try store.conflictList(all: true).reversed().map { conflict in
+    try store.conflictLog.list(all: true).reversed().map { conflict in
       let sides = [conflict.loser, conflict.winner].map { side in
         guard let side else { return "?" }
         if side.isDeleted { return "(deleted)" }

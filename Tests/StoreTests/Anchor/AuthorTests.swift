@@ -25,7 +25,7 @@ import Testing
     #expect(try site.replicas.map { try $0.text() } == ["three", "three", "three"])
     #expect(try site.isEqual)
     #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty })
-    #expect(try site.a.store.unjudgedCount() == 0)
+    #expect(try site.a.store.verdicts.unjudgedCount() == 0)
     #expect(try site.a.verdicts().last == "accepted \(rule)")
   }
 
@@ -39,7 +39,7 @@ import Testing
     let repeated = try #require(try site.a.version())
     #expect(repeated.dot == Dot(site.a.origin, asked + 1) && repeated.epoch > 0)
     try site.meet()
-    let verdicts = try site.a.store.verdicts(after: asked - 1, through: asked)
+    let verdicts = try site.a.store.verdicts.list(after: asked - 1, through: asked)
     #expect(verdicts.map(\.outcome) == [.accepted])
   }
 
@@ -184,7 +184,7 @@ import Testing
     try site.hear(site.anchor)
     try site.meet()
     #expect(try site.isEqual && site.anchor.text() == "base")
-    #expect(try site.replicas.allSatisfy { try $0.store.parkedRows().isEmpty })
+    #expect(try site.replicas.allSatisfy { try $0.store.tableSurvey.parkedRows().isEmpty })
     #expect(try site.anchor.conflicts() == ["of the anchor lost to base: unseen (server-wins)"])
     #expect(try site.b.conflicts() == ["over it lost to base: offline (server-wins)"])
   }
@@ -215,7 +215,7 @@ import Testing
     try site.meet([site.anchor, site.b])
     #expect(try site.anchor.text() == "base")
     #expect(try site.anchor.pendingTexts == ["hidden"])
-    #expect(try site.anchor.store.figures().unjudged == 1)
+    #expect(try site.anchor.store.survey.figures().unjudged == 1)
     try site.anchor.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 20)
     // What stood in between was written over.
     #expect(try site.anchor.conflicts() == ["hidden lost to NULL: unseen (client-wins)"])

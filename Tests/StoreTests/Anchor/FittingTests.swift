@@ -31,8 +31,8 @@ import Testing
   private func expectQuiet(_ site: AnchorSite) throws {
     #expect(try site.isEqual)
     for replica in site.replicas {
-      #expect(try replica.store.parkedRows().isEmpty && replica.pendingTexts.isEmpty)
-      #expect(try replica.store.unjudgedCount() == 0)
+      #expect(try replica.store.tableSurvey.parkedRows().isEmpty && replica.pendingTexts.isEmpty)
+      #expect(try replica.store.verdicts.unjudgedCount() == 0)
     }
   }
 
@@ -97,7 +97,7 @@ import Testing
     try site.a.write("INSERT INTO bill VALUES ('b', 'r', 1)", at: 20)
     try site.meet()
     #expect(try site.replicas.allSatisfy { try bills($0).isEmpty })
-    #expect(try site.a.store.conflictList(all: true).map(\.reason) == ["parked"])
+    #expect(try site.a.store.conflictLog.list(all: true).map(\.reason) == ["parked"])
     try expectQuiet(site)
   }
 

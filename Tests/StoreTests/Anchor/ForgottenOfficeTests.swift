@@ -121,7 +121,7 @@ import Testing
     // The other one is off now, and this one starts.
     try a.restore(original)
     try a.write("UPDATE note SET text = 'since' WHERE id = 'r'", at: 5)
-    try a.store.beginRun(5)
+    try a.store.lives.begin(run: 5)
     try site.hear(a)
     #expect(office(a) == .waiting)
     try site.meet()
@@ -136,7 +136,7 @@ import Testing
   @Test func `is kept over a start`() throws {
     let site = try AnchorSite("client-wins")
     try site.anchor.reopen()
-    try site.anchor.store.beginRun(5)
+    try site.anchor.store.lives.begin(run: 5)
     try site.hear(site.anchor)
     try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
     try site.meet()

@@ -56,7 +56,7 @@ import Testing
       #expect(
         try replica.value("SELECT value FROM _flotilla_meta WHERE name = 'format'") == .integer(3))
       #expect(try replica.conflicts() == ["løst € lost to ?: unseen ()", "? lost to ?: unseen ()"])
-      #expect(try replica.store.conflictList(all: false).map(\.id) == [5, 3])
+      #expect(try replica.store.conflictLog.list(all: false).map(\.id) == [5, 3])
     }
     // One entry for one edit, here too.
     #expect(

@@ -27,7 +27,7 @@ import Testing
       """, at: 20)
     try site.meet([site.a, site.b])
     for replica in [site.a, site.b] {
-      #expect(try replica.store.parkedRows().count == 1)
+      #expect(try replica.store.tableSurvey.parkedRows().count == 1)
       #expect(try rows(replica).count == 1)
     }
     return site
@@ -39,7 +39,8 @@ import Testing
     #expect(try site.isEqual, comment)
     for replica in site.replicas {
       #expect(try rows(replica).first == "p readmitted 8", comment)
-      #expect(try replica.store.parkedRows().isEmpty && replica.pendingTexts.isEmpty, comment)
+      #expect(
+        try replica.store.tableSurvey.parkedRows().isEmpty && replica.pendingTexts.isEmpty, comment)
       let isExpected = replicas.contains { $0 === replica }
       let lost = try replica.conflicts().map { $0.prefix(25) }
       #expect(lost == (isExpected ? ["allergy lost to readmitted"].map { $0.prefix(25) } : []))
@@ -97,7 +98,7 @@ import Testing
     try site.meet()
     try expectLogged(
       site, at: how.byAuthor ? [site.a] : [site.anchor, site.a], "\(rule), \(how)")
-    #expect(try site.replicas.allSatisfy { try $0.store.unjudgedCount() == 0 })
+    #expect(try site.replicas.allSatisfy { try $0.store.verdicts.unjudgedCount() == 0 })
     let verdict = how.byAuthor ? "superseded" : "rejected"
     #expect(try site.a.verdicts(of: "p")[0].hasPrefix(verdict))
   }

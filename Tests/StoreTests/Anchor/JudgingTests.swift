@@ -46,11 +46,11 @@ import Testing
     try site.a.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
     try site.b.write("UPDATE note SET text = 'two' WHERE id = 'r'", at: 20)
     #expect(try site.a.verdicts() == ["pending"])
-    #expect(try site.a.store.unjudgedCount() == 1)
+    #expect(try site.a.store.verdicts.unjudgedCount() == 1)
     try site.meet()
     #expect(try site.a.verdicts() == ["accepted server-wins-on-conflict"])
     #expect(try site.b.verdicts() == ["rejected unseen server-wins-on-conflict"])
-    #expect(try site.b.store.unjudgedCount() == 0)
+    #expect(try site.b.store.verdicts.unjudgedCount() == 0)
     #expect(try site.b.text() == "one")
   }
 
@@ -393,9 +393,9 @@ import Testing
     #expect(contents[0].count == 3 && contents[1] == contents[0] && contents[2] == contents[0])
     // Who tracks a table says what its rows are; what was elsewhere is kept in the log.
     #expect(try site.b.value("SELECT sum FROM bill WHERE id = 'both'") == .integer(2))
-    #expect(try site.anchor.store.conflictList(all: true).map(\.table) == ["bill"])
+    #expect(try site.anchor.store.conflictLog.list(all: true).map(\.table) == ["bill"])
     #expect(try site.replicas.allSatisfy { try $0.store.trackedTables().count == 2 })
-    #expect(try site.replicas.allSatisfy { try $0.store.unjudgedCount() == 0 })
+    #expect(try site.replicas.allSatisfy { try $0.store.verdicts.unjudgedCount() == 0 })
     try site.anchor.store.untrack(["bill"], at: site.anchor.now)
     try site.meet()
     #expect(try site.replicas.allSatisfy { try $0.store.trackedTables().count == 1 })

@@ -39,7 +39,7 @@ import Testing
         at: 2_000)
     }
     try site.meet(nodes)
-    for node in nodes { #expect(try node.store.unjudgedCount() == share + both) }
+    for node in nodes { #expect(try node.store.verdicts.unjudgedCount() == share + both) }
     #expect(try Set(nodes.map { try $0.content("note") }).count == 1)
 
     try site.anchor.pull(from: nodes[0])
@@ -66,7 +66,7 @@ import Testing
           "again by \(index) lost to of \(other): unseen (server-wins-on-conflict)"
         ])
     }
-    #expect(try site.anchor.store.conflictList(all: true).count == Self.concurrent)
+    #expect(try site.anchor.store.conflictLog.list(all: true).count == Self.concurrent)
     #expect(
       try site.anchor.value("SELECT count(*) FROM note WHERE text LIKE 'of %'")
         == .integer(Int64(Self.rows)))

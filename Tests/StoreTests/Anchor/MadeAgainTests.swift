@@ -93,10 +93,10 @@ import Testing
       try site.appoint(nil, heardBy: [a])
       try a.write("UPDATE note SET text = 'third' WHERE id = 'r'", at: 40)
     }
-    let told = try a.store.verdicts(after: 0, through: .max, repetitions: false)
+    let told = try a.store.verdicts.list(after: 0, through: .max, repetitions: false)
     #expect(told.map(\.seq) == [1, 2, 4])
     #expect(told[1].outcome == (isJudged ? .accepted : .superseded))
-    #expect(try a.store.verdicts(after: 2, through: 3).map(\.outcome) == [told[1].outcome])
+    #expect(try a.store.verdicts.list(after: 2, through: 3).map(\.outcome) == [told[1].outcome])
   }
 
   @Test func `is one conflict where it loses, under whichever number`() throws {
@@ -121,7 +121,7 @@ import Testing
   @Test func `may be one of an earlier life`() throws {
     let site = try AnchorSite("client-wins")
     let (anchor, a) = (site.anchor, site.a)
-    try a.store.beginRun(1)
+    try a.store.lives.begin(run: 1)
     try a.write("INSERT INTO note VALUES ('n', 'first')", at: 10)
     try anchor.pull(from: a)
     try a.write("UPDATE note SET text = 'second' WHERE id = 'n'", at: 20)
@@ -177,13 +177,13 @@ import Testing
     try b.write("INSERT INTO note VALUES ('q', 'of b', '7')", at: 15)
     try a.write("INSERT INTO note VALUES ('p', 'again', '7')", at: 20)
     try a.pull(from: b)
-    #expect(try a.store.parkedRows().count == 1 && a.text("p") == nil)
+    #expect(try a.store.tableSurvey.parkedRows().count == 1 && a.text("p") == nil)
     try site.appoint(nil, heardBy: [a])
     try a.pull(from: anchor)
     for replica in site.replicas { try site.hear(replica) }
     try site.meet()
     for replica in site.replicas {
-      #expect(try replica.store.parkedRows().count == 1 && replica.text("q") == "of b")
+      #expect(try replica.store.tableSurvey.parkedRows().count == 1 && replica.text("q") == "of b")
       #expect(try replica.conflicts().isEmpty && replica.pendingTexts.isEmpty)
     }
     try b.write("UPDATE note SET code = NULL WHERE id = 'q'", at: 30)

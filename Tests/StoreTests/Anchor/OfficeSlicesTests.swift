@@ -72,7 +72,7 @@ import Testing
     try site.a.reopen()
     try site.a.foldAll()
     #expect(try site.a.pendingTexts.isEmpty && site.a.conflicts().count == 5)
-    #expect(try site.a.store.editsWithoutVerdict() == 0)
+    #expect(try site.a.store.verdicts.openCount() == 0)
     for replica in site.replicas { try site.hear(replica) }
     try site.meet()
     #expect(try site.isEqual && texts(site.b) == Self.rows.map { "of the anchor\($0)" })
@@ -84,7 +84,7 @@ import Testing
     try insert(site.b, "b", at: 10)
     try insert(site.a, "a", at: 20)
     try site.a.pull(from: site.b)
-    #expect(try site.a.store.figures().parked == 5)
+    #expect(try site.a.store.survey.figures().parked == 5)
     try site.appoint(site.a, isForced: true, heardBy: [])
     #expect(try govern(site, site.a).hasMore)
     #expect(site.a.store.currentOffice.part == .taking)
@@ -92,7 +92,7 @@ import Testing
     try site.a.reopen()
     try site.a.foldAll()
     #expect(site.a.store.currentOffice.part == .judging)
-    #expect(try site.a.pendingTexts.isEmpty && site.a.store.figures().parked == 0)
+    #expect(try site.a.pendingTexts.isEmpty && site.a.store.survey.figures().parked == 0)
     let lost = Self.rows.map { "\($0) lost to (deleted): parked (client-wins)" }
     #expect(try site.a.conflicts().sorted() == lost)
     for replica in site.replicas { try site.hear(replica) }

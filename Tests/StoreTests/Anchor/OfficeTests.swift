@@ -69,7 +69,7 @@ import Testing
     #expect(try site.anchor.store.hasStoodDown(site.anchor.store.node))
     try site.meet()
     #expect(try site.isEqual && site.anchor.text() == "of a" && site.b.text("n") == "late")
-    #expect(try site.replicas.allSatisfy { try $0.store.unjudgedCount() == 0 })
+    #expect(try site.replicas.allSatisfy { try $0.store.verdicts.unjudgedCount() == 0 })
   }
 
   @Test func `is handed over once the one before has stood down`() throws {
@@ -232,8 +232,8 @@ import Testing
     #expect(try site.anchor.text() == "of b" && site.anchor.text("n") == "new")
     // Nobody will judge any more, so nothing waits for that.
     for replica in site.replicas {
-      #expect(try replica.store.unjudgedCount() == 0)
-      #expect(try replica.store.figures().unjudged == 0)
+      #expect(try replica.store.verdicts.unjudgedCount() == 0)
+      #expect(try replica.store.survey.figures().unjudged == 0)
     }
     // From now on the newest wins.
     try site.a.write("UPDATE note SET text = 'a' WHERE id = 'r'", at: 50)
@@ -372,7 +372,9 @@ import Testing
       let verdict = taking ? "rejected older newest-wins" : "accepted newest-wins"
       #expect(try site.a.verdicts() == Array(repeating: verdict, count: 9))
       #expect(try site.a.conflicts().count == 9)
-      #expect(try site.a.store.unjudgedCount() == 0 && site.b.store.unjudgedCount() == 0)
+      #expect(
+        try site.a.store.verdicts.unjudgedCount() == 0 && site.b.store.verdicts.unjudgedCount() == 0
+      )
     }
   }
 

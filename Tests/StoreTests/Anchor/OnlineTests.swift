@@ -131,7 +131,7 @@ import Testing
     try site.anchor.write("UPDATE note SET text = 'here' WHERE id = 'r'", at: 10)
     let version = try #require(try site.anchor.version())
     #expect(!version.isTentative && version.edit == version.dot)
-    #expect(try site.anchor.store.unjudgedCount() == 0)
+    #expect(try site.anchor.store.verdicts.unjudgedCount() == 0)
     _ = try deliver()
     #expect(try site.a.text() == "here")
   }

@@ -40,14 +40,14 @@ import Testing
   }
 
   private func takeOffice(_ site: AnchorSite, _ replica: TestReplica, isForced: Bool) throws {
-    #expect(try site.b.store.parkedRows().count == 1)
+    #expect(try site.b.store.tableSurvey.parkedRows().count == 1)
     try site.appoint(replica, isForced: isForced)
     try site.meet()
     #expect(replica.store.currentOffice.part == .judging)
     #expect(try site.isEqual)
     for replica in site.replicas {
-      #expect(try replica.store.parkedRows().isEmpty && replica.pendingTexts.isEmpty)
-      #expect(try replica.store.unjudgedCount() == 0)
+      #expect(try replica.store.tableSurvey.parkedRows().isEmpty && replica.pendingTexts.isEmpty)
+      #expect(try replica.store.verdicts.unjudgedCount() == 0)
     }
   }
 

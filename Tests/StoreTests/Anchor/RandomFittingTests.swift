@@ -32,15 +32,16 @@ import Testing
     let repeated = Comment("repeat with: FLOTILLA_SEED=\(seed) … --filter RandomFittingTests")
     #expect(try site.isEqual, repeated)
     for replica in site.replicas {
-      #expect(try replica.store.parkedRows().isEmpty, repeated)
-      #expect(try replica.pendingTexts.isEmpty && replica.store.unjudgedCount() == 0, repeated)
+      #expect(try replica.store.tableSurvey.parkedRows().isEmpty, repeated)
+      #expect(
+        try replica.pendingTexts.isEmpty && replica.store.verdicts.unjudgedCount() == 0, repeated)
       #expect(
         try replica.application.prepareRows("PRAGMA foreign_key_check").isEmpty, repeated)
       #expect(
         try replica.application.prepareRows("PRAGMA integrity_check") == ["ok"], repeated)
       // Whatever was rejected is in the log of its author, unless that has written over it.
-      let log = Set(try replica.store.conflictList(all: true).compactMap { $0.loser?.edit })
-      let verdicts = try replica.store.verdicts(after: 0, through: .max)
+      let log = Set(try replica.store.conflictLog.list(all: true).compactMap { $0.loser?.edit })
+      let verdicts = try replica.store.verdicts.list(after: 0, through: .max)
       for verdict in verdicts where verdict.reason == "parked" {
         let isLast = !verdicts.contains { $0.key == verdict.key && $0.seq > verdict.seq }
         #expect(!isLast || log.contains(Dot(replica.origin, verdict.seq)), repeated)

@@ -58,7 +58,7 @@ import Testing
     #expect(try a.verdicts() == ["pending", "rejected not-allowed"])
     try a.pull(from: anchor)
     #expect(try a.verdicts() == ["accepted client-wins", "rejected not-allowed"])
-    #expect(try a.store.unjudgedCount() == 0)
+    #expect(try a.store.verdicts.unjudgedCount() == 0)
   }
 
   @Test func `is not known where the table may not even be read`() throws {

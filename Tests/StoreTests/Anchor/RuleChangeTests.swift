@@ -21,7 +21,7 @@ import Testing
       anchors: Set([anchor] + once.map(\.store.node)))
     for replica in site.replicas {
       let store = replica.store
-      try site.anchor.store.note([
+      try site.anchor.store.members.note([
         KnownAuthor(origin: store.own, node: store.node, name: store.nodeName, life: 1)
       ])
     }
@@ -38,12 +38,12 @@ import Testing
     try site.meet()
     #expect(try rules() == ["server-wins", "server-wins", "server-wins"])
     #expect(try site.isEqual)
-    let verdicts = try site.a.store.verdicts(after: 0, through: .max)
+    let verdicts = try site.a.store.verdicts.list(after: 0, through: .max)
     #expect(verdicts.map(\.outcome) == [.rejected] && verdicts[0].reason == "not-allowed")
     for replica in [site.anchor, site.a] {
-      #expect(try replica.store.conflictList(all: true).map(\.reason) == ["not-allowed"])
+      #expect(try replica.store.conflictLog.list(all: true).map(\.reason) == ["not-allowed"])
     }
-    #expect(try site.b.store.conflictList(all: true).isEmpty)
+    #expect(try site.b.store.conflictLog.list(all: true).isEmpty)
   }
 
   @Test func `by who may stands everywhere`() throws {
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func `by a node that nobody knows is rejected`() throws {
-    try site.anchor.store.note([
+    try site.anchor.store.members.note([
       KnownAuthor(origin: site.a.store.own, node: site.b.store.node, name: "b", life: 1)
     ])
     try site.a.store.track(["note"], rule: "client-wins", at: site.a.now)
@@ -77,14 +77,14 @@ import Testing
     try site.meet()
     #expect(try rules().allSatisfy { $0 == "newest-wins server-wins" })
     #expect(try site.isEqual)
-    #expect(try site.anchor.store.conflictList(all: true).isEmpty)
+    #expect(try site.anchor.store.conflictLog.list(all: true).isEmpty)
   }
 
   @Test func `is none by giving up a table and choosing it anew`() throws {
     try site.a.store.untrack(["note"], at: site.a.now)
     try site.meet()
     #expect(try rules() == ["server-wins", "server-wins", "server-wins"])
-    let verdicts = try site.a.store.verdicts(after: 0, through: .max)
+    let verdicts = try site.a.store.verdicts.list(after: 0, through: .max)
     #expect(verdicts.contains { $0.outcome == .rejected && $0.reason == "not-allowed" })
     try site.a.store.track(["note"], rule: nil, at: site.a.now)
     try site.meet()
@@ -114,8 +114,9 @@ import Testing
     try site.a.store.track(["note"], rule: "server-wins", at: site.a.now)
     try site.appoint(nil, heardBy: [site.a])
     try site.a.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 20)
-    #expect(try site.a.store.verdicts(after: 0, through: .max).map(\.outcome).contains(.superseded))
-    for verdict in try site.a.store.verdicts(after: 0, through: .max) {
+    #expect(
+      try site.a.store.verdicts.list(after: 0, through: .max).map(\.outcome).contains(.superseded))
+    for verdict in try site.a.store.verdicts.list(after: 0, through: .max) {
       #expect(verdict.rule == nil)
     }
   }

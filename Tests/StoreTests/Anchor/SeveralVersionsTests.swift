@@ -30,7 +30,7 @@ import Testing
     try site.a.merge(try #require(outcome.fold.push), from: site.anchor)
     for replica in [site.anchor, site.a] {
       #expect(try rows(replica) == ["m base c"])
-      #expect(try replica.store.parkedRows().isEmpty)
+      #expect(try replica.store.tableSurvey.parkedRows().isEmpty)
     }
     try site.meet()
     #expect(try site.isEqual && site.replicas.allSatisfy { try $0.conflicts().isEmpty })
@@ -84,7 +84,9 @@ import Testing
     #expect(try rows(site.a) == ["n old u", "r base -"])
     try site.meet()
     #expect(try rows(site.a) == ["m one -", "n old u", "r base -"])
-    #expect(try site.isEqual && site.replicas.allSatisfy { try $0.store.parkedRows().isEmpty })
+    #expect(
+      try site.isEqual && site.replicas.allSatisfy { try $0.store.tableSurvey.parkedRows().isEmpty }
+    )
     #expect(try site.a.conflicts() == ["two lost to one: parked (newest-wins)"])
     #expect(try site.a.verdicts(of: "m").last == "rejected parked newest-wins")
   }

@@ -44,11 +44,11 @@ import Testing
     let later = Instant(uptime: 0, wall: site.a.now.moment + 2 * Self.day)
     try site.a.store.trimVerdicts(at: later)
     #expect(try site.a.verdicts() == Array(repeating: "accepted client-wins", count: 4))
-    #expect(try site.a.store.verdictsMissing() <= before)
+    #expect(try site.a.store.verdicts.missing() <= before)
     try age(by: 100_000)
     try site.a.store.trimVerdicts(at: later)
     #expect(try site.a.verdicts().isEmpty)
-    #expect(try site.a.store.verdictsMissing() == edit)
+    #expect(try site.a.store.verdicts.missing() == edit)
   }
 
   @Test func `that is awaited is never let go`() throws {
@@ -62,14 +62,14 @@ import Testing
     let site = try AnchorSite("client-wins", appoints: false)
     try site.a.write("UPDATE note SET text = 'early' WHERE id = 'r'", at: 10)
     let early = site.a.store.position.frontier[site.a.store.own]
-    #expect(try site.a.store.verdictsMissing() == 0)
+    #expect(try site.a.store.verdicts.missing() == 0)
     try site.appoint(site.anchor)
-    #expect(try site.a.store.verdictsMissing() == early)
+    #expect(try site.a.store.verdicts.missing() == early)
   }
 
   @Test func `of a rejected edit outlasts the rulings that are let go`() throws {
     try site.a.write("INSERT INTO note VALUES ('n', 'x')", at: 10)
-    #expect(try site.a.store.isAwaitingVerdict(after: 0, through: .max))
+    #expect(try site.a.store.verdicts.isAwaited(after: 0, through: .max))
     let mine = Int64(site.a.store.position.frontier[site.a.store.own])
     // 100,000 rulings that are younger, and the one that this edit waits for.
     _ = try site.a.value(

@@ -40,7 +40,7 @@ final class CollectionSite {
     for one in some {
       for other in some where one !== other {
         try one.store.stability.news.map {
-          try other.store.hear($0, from: one.store.node, isLeaf: false)
+          try other.store.deletions.hear($0, from: one.store.node, isLeaf: false)
         }
       }
     }
@@ -53,7 +53,7 @@ final class CollectionSite {
       .behind, origin: Origin(rawValue: number), life: number, run: number,
       reissuingAbove: nil, renewingTo: mark, at: replica.now)
     try site.anchor.store.stability.news.map {
-      try replica.store.hear($0, from: site.anchor.store.node, isLeaf: false)
+      try replica.store.deletions.hear($0, from: site.anchor.store.node, isLeaf: false)
     }
     try replica.pull(from: site.anchor)
     try replica.foldAll()

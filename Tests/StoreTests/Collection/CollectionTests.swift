@@ -141,7 +141,7 @@ import Testing
     #expect(try b.text("gone") == nil && b.text("mine") == nil && b.text("edited") == nil)
     #expect(try b.conflicts() == ["b lost to ?: already-deleted (newest-wins)"])
     #expect(!b.store.stability.standing.isBehind)
-    #expect(try b.store.lifeStory()?.doubt == .behind)
+    #expect(try b.store.lives.story()?.doubt == .behind)
     // The next round goes with it.
     site.members.insert(b.store.node)
     try a.write("DELETE FROM note WHERE id = 'new'", at: 3_000)
@@ -313,12 +313,14 @@ import Testing
       .behind, origin: Origin(rawValue: 88), life: 88, run: 88, reissuingAbove: nil,
       renewingTo: mark, at: b.now)
     try b.write("UPDATE note SET text = 'again' WHERE id = 'r'", at: 60)
-    try a.store.stability.news.map { try b.store.hear($0, from: a.store.node, isLeaf: false) }
+    try a.store.stability.news.map {
+      try b.store.deletions.hear($0, from: a.store.node, isLeaf: false)
+    }
     try b.pull(from: a)
     try b.foldAll()
     try site.site.meet()
     #expect(try site.site.isEqual && b.text() == "newer")
-    #expect(try b.store.editsWithoutVerdict() == 0)
+    #expect(try b.store.verdicts.openCount() == 0)
     #expect(
       try b.verdicts(of: "r") == ["superseded", "rejected older newest-wins"])
   }
@@ -331,7 +333,9 @@ import Testing
     try site.site.appoint(b, isForced: true)
     #expect(b.store.currentOffice.part == .waiting)
     #expect(try b.version("gone")?.isTentative == true)
-    try a.store.stability.news.map { try b.store.hear($0, from: a.store.node, isLeaf: false) }
+    try a.store.stability.news.map {
+      try b.store.deletions.hear($0, from: a.store.node, isLeaf: false)
+    }
     try b.pull(from: a)
     try b.foldAll()
     #expect(b.store.currentOffice.part == .judging)

@@ -14,7 +14,7 @@ import Testing
   /// `x` is on all replicas.
   init() throws {
     site = try CollectionSite("client-wins", appoints: true)
-    try b.store.beginRun(1)
+    try b.store.lives.begin(run: 1)
     try a.write("INSERT INTO note VALUES ('x', 'x')", at: 10)
     try site.site.meet()
   }
@@ -30,11 +30,13 @@ import Testing
   }
 
   private func comeBack() throws {
-    try a.store.stability.news.map { try b.store.hear($0, from: a.store.node, isLeaf: false) }
+    try a.store.stability.news.map {
+      try b.store.deletions.hear($0, from: a.store.node, isLeaf: false)
+    }
     try b.pull(from: a)
     try b.foldAll()
     try site.site.meet()
-    #expect(try site.site.isEqual && b.store.editsWithoutVerdict() == 0)
+    #expect(try site.site.isEqual && b.store.verdicts.openCount() == 0)
     #expect(try site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
   }
 
@@ -103,7 +105,9 @@ import Testing
     let (covers, batches) = try anchor.export(above: Frontier())
     try b.mergeSlice(batches, covers: covers, from: anchor)
     try a.write("UPDATE note SET text = 'waits' WHERE id = 'r'", at: 65)
-    try a.store.stability.news.map { try b.store.hear($0, from: a.store.node, isLeaf: false) }
+    try a.store.stability.news.map {
+      try b.store.deletions.hear($0, from: a.store.node, isLeaf: false)
+    }
     try b.pull(from: a)
     try b.foldAll()
     #expect(b.store.stability.renewal == nil)
@@ -120,7 +124,7 @@ import Testing
     try a.write("UPDATE note SET text = 'over it' WHERE id = 'r'", at: 70)
     try anchor.write("UPDATE note SET text = 'certified' WHERE id = 'r'", at: 65)
     try anchor.store.stability.news.map {
-      try b.store.hear($0, from: anchor.store.node, isLeaf: false)
+      try b.store.deletions.hear($0, from: anchor.store.node, isLeaf: false)
     }
     try b.pull(from: anchor)
     try b.foldAll()

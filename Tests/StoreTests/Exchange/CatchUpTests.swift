@@ -39,12 +39,12 @@ import Testing
     try r[1].mergeSlice(Array(batches.prefix(4)), covers: covers, from: r[0])
     #expect(r[1].store.position.frontier.isEmpty)
     try r[1].reopen()
-    let resume = try r[1].store.progress(of: r[0].store.node)
+    let resume = try r[1].store.progress.frontier(of: r[0].store.node)
     #expect(resume == Frontier([r[0].origin: 8]))
     let (rest, others) = try r[0].export(above: resume)
     #expect(others.reduce(0) { $0 + $1.rows } == 21 - 8)
     try r[1].merge(others, .full(covers: rest), from: r[0])
-    #expect(try r[1].store.progress(of: r[0].store.node).isEmpty)
+    #expect(try r[1].store.progress.frontier(of: r[0].store.node).isEmpty)
     try expectEqual(r)
   }
 
@@ -53,13 +53,13 @@ import Testing
     let (covers, batches) = try r[0].export(above: Frontier())
     try r[1].mergeSlice(Array(batches.prefix(4)), covers: covers, from: r[0])
     let node = r[0].store.node
-    #expect(try !r[1].store.progress(of: node).isEmpty)
-    #expect(try r[1].store.progress(of: node, run: 9).isEmpty)
+    #expect(try !r[1].store.progress.frontier(of: node).isEmpty)
+    #expect(try r[1].store.progress.frontier(of: node, run: 9).isEmpty)
     // Another copy of its file has not come as far: what it has below is not left out.
-    try r[1].store.saveProgress(of: node, run: 9, Frontier([r[0].origin: 3]))
-    #expect(try r[1].store.progress(of: node).isEmpty)
-    try r[1].store.clearProgress(of: node)
-    #expect(try r[1].store.progress(of: node, run: 9).isEmpty)
+    try r[1].store.progress.save(Frontier([r[0].origin: 3]), of: node, run: 9)
+    #expect(try r[1].store.progress.frontier(of: node).isEmpty)
+    try r[1].store.progress.clear(node)
+    #expect(try r[1].store.progress.frontier(of: node, run: 9).isEmpty)
   }
 
   @Test func `a sender whose file was put back leaves nothing out below the cut`() throws {
@@ -72,7 +72,7 @@ import Testing
     try r[0].restore(copy)
     try r[0].store.beginLife(
       .restored, origin: Origin(rawValue: 99), life: 9, run: 9, reissuingAbove: nil, at: r[0].now)
-    let resume = try r[1].store.progress(of: node, run: 9)
+    let resume = try r[1].store.progress.frontier(of: node, run: 9)
     let (rest, others) = try r[0].export(above: resume)
     try r[1].merge(others, .full(covers: rest), from: r[0])
     #expect(try r[1].value("SELECT count(*) FROM t") == .integer(20))
@@ -88,7 +88,7 @@ import Testing
     if byOther {
       try r[1].pull(from: r[2])
     } else {
-      let resume = try r[1].store.progress(of: r[0].store.node)
+      let resume = try r[1].store.progress.frontier(of: r[0].store.node)
       let (rest, others) = try r[0].export(above: resume)
       try r[1].merge(others, .full(covers: rest), from: r[0])
     }
@@ -161,7 +161,7 @@ import Testing
       guard isPaused else { break }
       pauses += 1
       #expect(r[1].store.position.frontier.isEmpty)
-      #expect(try r[1].store.progress(of: r[0].store.node) == progress)
+      #expect(try r[1].store.progress.frontier(of: r[0].store.node) == progress)
       if pauses == 2 { try r[0].write("UPDATE t SET v = 'late' WHERE id IN (1, 9)") }
     }
     #expect(pauses > 3)
@@ -199,7 +199,7 @@ import Testing
     // Its file keeps this length as long as anybody has it open.
     try r[0].write(writing)
     try r[0].foldAll()
-    #expect(try r[0].store.health().walBytes > pace.walBytes)
+    #expect(try r[0].store.survey.health().walBytes > pace.walBytes)
     let opened = try r[0].store.openExport(.above(Frontier()), at: r[0].now)
     defer { try? r[0].store.closeExport(opened.id) }
     guard case .batch = try r[0].store.readExport(opened.id, at: r[0].now) else {

@@ -90,7 +90,7 @@ import Testing
     for replica in r {
       #expect(try states(replica) == ["a closed", "b open"])
       #expect(try replica.value("SELECT note = 'mine' FROM job WHERE id = 'b'").integer == 1)
-      #expect(try replica.store.figures().conflicts == 0)
+      #expect(try replica.store.survey.figures().conflicts == 0)
     }
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
@@ -155,7 +155,7 @@ import Testing
         try replica.application.prepareRows("SELECT quote(state) FROM job") == [state],
         sourceLocation: location)
       #expect(try kept(replica) == nil, sourceLocation: location)
-      #expect(try replica.store.conflictList(all: true).isEmpty, sourceLocation: location)
+      #expect(try replica.store.conflictLog.list(all: true).isEmpty, sourceLocation: location)
     }
     #expect(
       r[0].store.position.digest == r[1].store.position.digest, sourceLocation: location)

@@ -96,7 +96,7 @@ import Testing
     try fold(other, "invoice", by: 0)
     #expect(try count(other, "invoice") == 0)
     #expect(try count(other, "customer") == 1)
-    #expect(try other.store.figures().parked == 20)
+    #expect(try other.store.survey.figures().parked == 20)
     try ann.write("INSERT INTO customer VALUES ('c', NULL)")
     try ann.foldAll()
     for slice in try slices(from: ann, at: other) {
@@ -148,11 +148,11 @@ import Testing
     #expect(try other.content("customer") == ann.content("customer"))
     #expect(try count(other, "invoice") == 0)
     #expect(try count(other, "line") == 0)
-    #expect(try other.store.figures().parked == 41)
+    #expect(try other.store.survey.figures().parked == 41)
     // What stands in the end is what stands where all came at once.
     try ann.pull(from: other)
     try ann.foldAll()
-    #expect(try ann.store.figures().parked == 41)
+    #expect(try ann.store.survey.figures().parked == 41)
     try ann.write("UPDATE customer SET number = 2")
     try ann.foldAll()
     for slice in try slices(from: ann, at: other) { try merge(slice, at: other, "invoice") }
@@ -182,7 +182,7 @@ import Testing
     other.store.endMakingWay()
     try fold(other, "invoice", by: 3)
     #expect(try count(other, "invoice") == 20)
-    #expect(try other.store.figures().parked == 0)
+    #expect(try other.store.survey.figures().parked == 0)
   }
 
   @Test func `rows that refer to what refers to it are parked before those`() throws {
@@ -212,7 +212,7 @@ import Testing
     try fold(other, "invoice", by: 3)
     #expect(try count(other, "invoice") == 0)
     try expectSound(other)
-    #expect(try other.store.figures().parked == 20)
+    #expect(try other.store.survey.figures().parked == 20)
   }
 
   @Test func `what a program writes meanwhile is parked with the rest`() throws {
@@ -231,7 +231,7 @@ import Testing
     try other.foldAll()
     try expectSound(other)
     #expect(try other.content("invoice").count == 1)
-    #expect(try other.store.figures().parked == 20)
+    #expect(try other.store.survey.figures().parked == 20)
     try ann.exchange(with: other)
     try ann.write("INSERT INTO customer VALUES ('c', NULL)")
     try ann.foldAll()

@@ -19,7 +19,7 @@ import Testing
     try r[1].pull(from: r[0])
     try r[1].write("UPDATE word SET meaning = 'edited' WHERE w = 'beta'")
     try r[0].exchange(with: r[1])
-    for replica in r { try replica.store.setDelivered(replica.ownSeq) }
+    for replica in r { try replica.store.lives.setDelivered(replica.ownSeq) }
     return r
   }
 
@@ -169,14 +169,14 @@ import Testing
     try r[0].pull(from: r[1])
     #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'alpha'") == .string("again"))
     // The row that is as it was is no edit.
-    let lost = try r[0].store.conflictList(all: true)
+    let lost = try r[0].store.conflictLog.list(all: true)
     #expect(lost.map { $0.loser?.values.last?.value } == [.integer(1)])
     #expect(lost.first?.winner?.author == r[1].origin)
     try r[2].pull(from: r[0])
     try r[1].repair(from: r[0])
     for replica in r.dropFirst() {
       #expect(try replica.content("word") == r[0].content("word"))
-      #expect(try replica.store.conflictList(all: true).isEmpty)
+      #expect(try replica.store.conflictLog.list(all: true).isEmpty)
     }
   }
 
@@ -189,7 +189,7 @@ import Testing
     try r[1].foldAll()
     try r[0].pull(from: r[1])
     #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'alpha'") == .string("back"))
-    #expect(try r[0].store.conflictList(all: true).isEmpty)
+    #expect(try r[0].store.conflictLog.list(all: true).isEmpty)
   }
 
   /// SQLite gives the numbers of before again.
@@ -245,7 +245,7 @@ import Testing
     let before = try r[1].value("SELECT max(stamp) >> 16 FROM _flotilla_version")
     try r[1].write("CREATE TABLE old AS SELECT * FROM word; DROP TABLE word")
     try r[1].foldAll()
-    try r[1].store.setDelivered(r[1].ownSeq)
+    try r[1].store.lives.setDelivered(r[1].ownSeq)
     try r[1].write(Self.schema + "INSERT INTO word SELECT * FROM old; DROP TABLE old")
     try r[1].foldAll()
     #expect(r[1].store.position.lost == 0)
@@ -292,7 +292,7 @@ import Testing
     try r[1].foldAll()
     #expect(r[1].store.position.frontier == before)
     #expect(try r[1].content("word").count == 2)
-    #expect(try r[1].store.conflictList(all: true).isEmpty)
+    #expect(try r[1].store.conflictLog.list(all: true).isEmpty)
     for replica in [r[0], r[2]] { try replica.pull(from: r[1]) }
     #expect(try Verdict(r, Self.words).faults == [])
   }
@@ -326,26 +326,26 @@ import Testing
     try r[2].pull(from: r[0])
     #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'gamma'") == .string("written"))
     #expect(try r[0].content("word").count == 2)
-    #expect(try r[0].store.conflictList(all: true).isEmpty)
+    #expect(try r[0].store.conflictLog.list(all: true).isEmpty)
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
   @Test func `tables and rows that wait are listed with the reason`() throws {
     let r = try line()
-    #expect(try r[1].store.waitingTables() == [])
+    #expect(try r[1].store.tableSurvey.waitingTables() == [])
     try r[1].write("DROP TABLE word")
     try r[1].foldAll()
-    let waiting = try #require(r[1].store.waitingTables().first)
+    let waiting = try #require(r[1].store.tableSurvey.waitingTables().first)
     #expect(waiting.name == "word" && waiting.rows == 0 && waiting.lost == 3)
     #expect(waiting.reason.contains("no table"))
     try r[1].repair(from: r[0])
     try r[1].write("CREATE VIEW word AS SELECT 1 AS w")
     try r[1].foldAll()
-    let view = try #require(r[1].store.waitingTables().first)
+    let view = try #require(r[1].store.tableSurvey.waitingTables().first)
     #expect(view.reason.contains("is a view") && view.remedy != nil)
     #expect(view.rows == 3 && view.lost == 0)
     #expect(
-      try r[1].store.shelvedRows() == [
+      try r[1].store.tableSurvey.shelvedRows() == [
         ShelvedRows(table: "word", reason: .missingTable, rows: 3)
       ])
   }

@@ -41,7 +41,7 @@ import Testing
       try site.pull(from: joiner)
     }
     // Whichever of the two values stands, the other one is in a log.
-    let logs = try [joiner, site].map { try $0.store.conflictList(all: true).count }
+    let logs = try [joiner, site].map { try $0.store.conflictLog.list(all: true).count }
     #expect(logs.reduce(0, +) == 1, "\(logs)")
     #expect(try joiner.content(table) == site.content(table))
     #expect(joiner.store.position.digest == site.store.position.digest)
@@ -67,6 +67,6 @@ import Testing
     try other.foldAll()
     #expect(try other.value("SELECT count(*) FROM pair WHERE a = 7") == .integer(0))
     let key = Key([.integer(7), .integer(7)], collations: [])
-    #expect(try other.store.conflictList(all: true).map(\.key) == [key])
+    #expect(try other.store.conflictLog.list(all: true).map(\.key) == [key])
   }
 }

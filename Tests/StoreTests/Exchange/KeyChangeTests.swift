@@ -129,8 +129,8 @@ import Testing
     #expect(try r[0].content("u") == r[1].content("u"))
     #expect(try Self.value(r[1], old(0)) == "a before")
     #expect(try Self.value(r[0], now(2)) == "o" && Self.value(r[0], now(8)) == "o")
-    #expect(try r[0].store.figures().parked == 0 && r[1].store.figures().parked == 0)
-    let waiting = try r[1].store.waitingKeys()
+    #expect(try r[0].store.survey.figures().parked == 0 && r[1].store.survey.figures().parked == 0)
+    let waiting = try r[1].store.tableSurvey.waitingKeys()
     #expect(waiting.map(\.isBehind) == [true] && waiting.map(\.rows) == [9])
     #expect(r[0].store.position.digest.root == r[1].store.position.digest.root)
 
@@ -152,9 +152,9 @@ import Testing
     for (number, value) in expected.enumerated() {
       #expect(try Self.value(r[2], now(number)) == value, "\(number)")
     }
-    #expect(try r.flatMap { try $0.store.conflictList(all: true) }.isEmpty)
-    #expect(try r.flatMap { try $0.store.waitingKeys() }.isEmpty)
-    #expect(try r.map { try $0.store.figures().parked } == [0, 0, 0])
+    #expect(try r.flatMap { try $0.store.conflictLog.list(all: true) }.isEmpty)
+    #expect(try r.flatMap { try $0.store.tableSurvey.waitingKeys() }.isEmpty)
+    #expect(try r.map { try $0.store.survey.figures().parked } == [0, 0, 0])
     // It goes on as if nothing had been.
     try Self.set(r[2], now(9), "after all")
     try Self.settle(r)
@@ -171,7 +171,7 @@ import Testing
     try Self.settle(r)
     try Self.expectEqual(r)
     #expect(try r[0].value("SELECT count(*) FROM t").integer == 10)
-    #expect(try r.flatMap { try $0.store.conflictList(all: true) }.isEmpty)
+    #expect(try r.flatMap { try $0.store.conflictLog.list(all: true) }.isEmpty)
   }
 
   @Test(arguments: changes)
@@ -226,7 +226,7 @@ import Testing
     try r[2].write("INSERT INTO t(a, v) VALUES (77, 'own')")
     let (covers, batches) = try r[2].export(above: r[0].store.position.frontier)
     if isRowFirst { try r[0].merge(batches, .full(covers: covers), from: r[2]) }
-    #expect(try r[0].store.waitingKeys().map(\.rows) == (isRowFirst ? [1] : []))
+    #expect(try r[0].store.tableSurvey.waitingKeys().map(\.rows) == (isRowFirst ? [1] : []))
     try r[2].write(changes[0].migration)
     try r[2].foldAll()
     try r[2].write("DELETE FROM t WHERE a = '77'")
@@ -236,8 +236,8 @@ import Testing
     if !isRowFirst { try r[0].merge(batches, .full(covers: covers), from: r[2]) }
     try r[1].pull(from: r[0])
     for replica in r.prefix(2) {
-      #expect(try replica.store.waitingKeys().isEmpty)
-      #expect(try replica.store.shelvedRows() == [])
+      #expect(try replica.store.tableSurvey.waitingKeys().isEmpty)
+      #expect(try replica.store.tableSurvey.shelvedRows() == [])
     }
     try Self.settle(r)
     try Self.expectEqual(r)
@@ -258,17 +258,19 @@ import Testing
     try Self.expectEqual(r)
     #expect(try Self.value(r[1], "id = 'Kk1'") == "a gap")
     // What gives way is in the log.
-    let lost = try r[1].store.conflictList(all: true).compactMap { $0.loser?.values.last?.value }
+    let lost = try r[1].store.conflictLog.list(all: true).compactMap {
+      $0.loser?.values.last?.value
+    }
     #expect(lost.contains(.text(Array("b gap".utf8))))
     // The second says that it has made its rows anew.
-    #expect(try r[0].store.waitingKeys().map(\.rows) == [1])
+    #expect(try r[0].store.tableSurvey.waitingKeys().map(\.rows) == [1])
     #expect(r[1].store.position.keys.count == 1)
     let told = r[1].store.position.keys
-    try r[0].store.note([
+    try r[0].store.members.note([
       KnownAuthor(origin: r[1].origin, node: r[1].store.node, name: "b", life: 0)
     ])
     #expect(try r[0].store.letGoOfFormer(by: r[1].store.node, keys: told) == 1)
-    #expect(try r[0].store.waitingKeys().isEmpty)
+    #expect(try r[0].store.tableSurvey.waitingKeys().isEmpty)
   }
 
   @Test func `who goes back to the key of before leads again`() throws {
@@ -286,7 +288,7 @@ import Testing
     try Self.settle(r)
     try Self.expectEqual(r)
     #expect(try Self.value(r[1], "a = 'k1'") == "back" && Self.value(r[0], "a = 'k2'") == "b")
-    #expect(try r.flatMap { try $0.store.waitingKeys() }.isEmpty)
+    #expect(try r.flatMap { try $0.store.tableSurvey.waitingKeys() }.isEmpty)
   }
 
   @Test(arguments: [false, true])
@@ -335,10 +337,12 @@ import Testing
     let r = try Self.site(2, change)
     try r[0].write(change.migration)
     try r[1].pull(from: r[0])
-    let (digest, waiting) = (r[1].store.position.digest.root, try r[1].store.waitingKeys())
+    let (digest, waiting) = (
+      r[1].store.position.digest.root, try r[1].store.tableSurvey.waitingKeys()
+    )
     try r[1].reopen()
     #expect(r[1].store.position.digest.root == digest)
-    #expect(try r[1].store.waitingKeys() == waiting)
+    #expect(try r[1].store.tableSurvey.waitingKeys() == waiting)
     try r[1].write(change.migration)
     try r[1].reopen()
     try Self.settle(r)

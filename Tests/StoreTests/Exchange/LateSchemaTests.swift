@@ -21,7 +21,7 @@ import Testing
   @Test func `rows wait for their table and are passed on meanwhile`() throws {
     let r = try line()
     try r[1].pull(from: r[0])
-    #expect(try r[1].store.figures().parked == 3)
+    #expect(try r[1].store.survey.figures().parked == 3)
     try r[2].pull(from: r[1])
     #expect(try r[2].content("word") == r[0].content("word"))
     try r[1].write(Self.schema)
@@ -42,7 +42,7 @@ import Testing
     _ = try r[1].store.fold(at: r[1].now)
     try r[1].write("DELETE FROM word WHERE w = 'gamma'")
     try r[1].foldAll()
-    #expect(try r[1].store.shelvedRows() == [])
+    #expect(try r[1].store.tableSurvey.shelvedRows() == [])
     #expect(try r[1].value("SELECT meaning FROM word WHERE w = 'gamma'") == .integer(3))
     try r[0].pull(from: r[1])
     #expect(try Verdict(r, Self.word).faults == [])
@@ -60,7 +60,7 @@ import Testing
         """)
       return Set(
         versions.map { row in
-          Array(replica.store.named(Key(bytes: row[0].blob ?? []), of: "word").keys)
+          Array(replica.store.tables.named(Key(bytes: row[0].blob ?? []), of: "word").keys)
         })
     }
     #expect(try keys(r[1]) == [["w"]])
@@ -169,7 +169,7 @@ import Testing
     try r[2].pull(from: r[1])
     #expect(try Verdict(r, Self.word).faults == [])
     #expect(try r[0].value("SELECT meaning FROM word WHERE w = 'delta'") == .integer(4))
-    #expect(try r[1].store.figures().conflicts == 1)
+    #expect(try r[1].store.survey.figures().conflicts == 1)
   }
 
   @Test func `a table that was dropped and made anew is filled by the others`() throws {
@@ -267,7 +267,7 @@ import Testing
       hasMore = try r[1].store.fold(at: r[1].now).hasMore
       #expect(try r[1].application.rows("PRAGMA foreign_key_check").isEmpty)
     }
-    #expect(try r[1].store.parkedRows().map(\.why) == ["reference"])
+    #expect(try r[1].store.tableSurvey.parkedRows().map(\.why) == ["reference"])
     try r[0].exchange(with: r[1])
     #expect(try r[0].content("line") == [] && r[1].content("line") == [])
     try r[0].write("INSERT INTO word VALUES ('a', 3)")
@@ -285,7 +285,7 @@ import Testing
     try r[0].exchange(with: r[1])
     #expect(try r[0].prepareRows("SELECT c FROM note ORDER BY id") == ["mine", "first"])
     // The program could not see what was kept for the column.
-    let unseen = try r[1].store.conflictList(all: true).flatMap { $0.loser?.values ?? [] }
+    let unseen = try r[1].store.conflictLog.list(all: true).flatMap { $0.loser?.values ?? [] }
     #expect(unseen.contains { $0.name == "c" && $0.value == .text(Array("first".utf8)) })
     try r[2].write("ALTER TABLE note ADD COLUMN c TEXT")
     try r[2].pull(from: r[0])

@@ -25,10 +25,10 @@ import Testing
     let row = HostileKeysTests.row(replica, shape, 1, [.integer(7), text] + numbers) { version in
       if !isTrue { version.hash = 4711 }
     }
-    let before = replica.store.lockHeld
+    let before = replica.store.file.lockHeld
     try HostileKeysTests.send([row], to: replica)
     #expect(try replica.value("SELECT length(name) FROM patient") == .integer(Int64(length)))
-    return replica.store.lockHeld - before
+    return replica.store.file.lockHeld - before
   }
 
   @Test func `a long row whose hash nothing gives is taken about as soon as any other`() throws {

@@ -54,7 +54,7 @@ import Testing
     #expect(other.store.position.frontier.isEmpty)
     // All has been worked through that the sender has sent, whatever came last in its place.
     #expect(
-      try other.store.progress(of: author.store.node)
+      try other.store.progress.frontier(of: author.store.node)
         == covers.reached(at: Dot(author.origin, covers[author.origin])))
   }
 
@@ -122,7 +122,7 @@ import Testing
     for slice in slices.prefix(count) { _ = try other.store.merge(slice, at: other.now) }
     try other.reopen()
     // Of rows in the order of their keys nothing follows about the order in which they were sent.
-    #expect(try other.store.progress(of: author.store.node).isEmpty)
+    #expect(try other.store.progress.frontier(of: author.store.node).isEmpty)
     #expect(other.store.position.frontier.isEmpty)
     try other.pull(from: author)
     #expect(try Verdict([author, other], [TestTable.plain]).faults == [])

@@ -19,7 +19,7 @@ import Testing
     try number.pull(from: text)
     #expect(try number.content("o") == text.content("o"))
     #expect(try number.application.prepareRows("SELECT id FROM t") == [])
-    #expect(try number.store.waitingKeys().map(\.rows) == [2])
+    #expect(try number.store.tableSurvey.waitingKeys().map(\.rows) == [2])
     #expect(number.store.position.frontier == text.store.position.frontier)
     #expect(number.store.position.digest == text.store.position.digest)
   }
@@ -35,6 +35,6 @@ import Testing
     try number.foldAll()
     try number.exchange(with: text)
     #expect(try number.content("t") == text.content("t"))
-    #expect(try number.store.waitingKeys().isEmpty)
+    #expect(try number.store.tableSurvey.waitingKeys().isEmpty)
   }
 }

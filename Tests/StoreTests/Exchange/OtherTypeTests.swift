@@ -82,7 +82,7 @@ import Testing
       #expect(
         try replica.application.prepareRows("SELECT why FROM _flotilla_shelf") == [],
         sourceLocation: location)
-      #expect(try replica.store.conflictList(all: true).isEmpty, sourceLocation: location)
+      #expect(try replica.store.conflictLog.list(all: true).isEmpty, sourceLocation: location)
       #expect(try replica.content("item") == r[0].content("item"), sourceLocation: location)
     }
   }

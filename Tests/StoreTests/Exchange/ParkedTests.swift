@@ -34,7 +34,7 @@ import Testing
       try all[0].exchange(with: all[1])
       #expect(try all.map(rows) == [["first x"], ["first x"]])
       for replica in all {
-        #expect(try replica.store.parkedRows().map(\.why) == ["constraint"])
+        #expect(try replica.store.tableSurvey.parkedRows().map(\.why) == ["constraint"])
       }
     }
   }
@@ -108,7 +108,7 @@ import Testing
       #expect(try rows(replica) == ["first x", "third y"])
       let cache = "SELECT id || ' ' || u FROM cache ORDER BY id"
       #expect(try replica.application.prepareRows(cache) == ["first x", "third y"])
-      #expect(replica.store.derivedTrouble == nil)
+      #expect(replica.store.derived.trouble == nil)
     }
   }
 }

@@ -56,7 +56,7 @@ import Testing
     try author.foldAll()
     let (covers, batches) = try author.export(above: held)
     try relay.mergeSlice(batches, covers: held, from: author)
-    #expect(try relay.store.progress(of: author.store.node).isEmpty)
+    #expect(try relay.store.progress.frontier(of: author.store.node).isEmpty)
     try relay.merge([], .full(covers: covers), from: author)
     #expect(try End(relay.export(above: held).1).rows == 20)
   }
@@ -65,7 +65,7 @@ import Testing
   private func catchUp(
     _ replica: TestReplica, from other: TestReplica, _ random: inout Seeded
   ) throws {
-    let resume = try replica.store.progress(of: other.store.node)
+    let resume = try replica.store.progress.frontier(of: other.store.node)
     let (covers, batches) = try other.export(
       above: replica.store.position.frontier.joined(resume))
     var done: [ExportBatch] = []

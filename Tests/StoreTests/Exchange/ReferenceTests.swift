@@ -42,7 +42,7 @@ import Testing
   /// What foreign_key_check finds, and how many rows wait.
   private func state(_ replica: TestReplica) throws -> [Int] {
     let broken = try replica.application.rows("PRAGMA foreign_key_check").count
-    return [broken, try replica.store.figures().parked]
+    return [broken, try replica.store.survey.figures().parked]
   }
 
   @Test func `wait while the rows of a table that was created anew are not here again`() throws {
@@ -320,7 +320,7 @@ import Testing
     try first.write("INSERT INTO part VALUES ('p', 'there'), ('q', 'gone')")
     try first.foldAll()
     try second.pull(from: first)
-    #expect(try second.store.askedTables() == ["part"])
+    #expect(try second.store.tableSurvey.askedTables() == ["part"])
     try first.write("DELETE FROM part WHERE id = 'q'")
     try second.write(
       """

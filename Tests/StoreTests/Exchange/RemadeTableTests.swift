@@ -53,7 +53,9 @@ import Testing
       #expect(
         try replica.application.prepareRows(
           "SELECT why FROM _flotilla_shelf WHERE why <> 'columns'") == [])
-      let losers = try replica.store.conflictList(all: true).map { $0.loser?.values.last?.value }
+      let losers = try replica.store.conflictLog.list(all: true).map {
+        $0.loser?.values.last?.value
+      }
       #expect(losers == (replica === b ? unseen : []))
     }
   }
@@ -131,7 +133,7 @@ import Testing
       for _ in 1...2 { try b.exchange(with: a) }
       for replica in [a, b] {
         #expect(try shown(replica, "(n IS \(edit)) || w") == ["a 1x", "b 0y", "c 0x"])
-        #expect(try replica.store.conflictList(all: true).isEmpty)
+        #expect(try replica.store.conflictLog.list(all: true).isEmpty)
       }
       try expectEqual(one, other)
     }
@@ -191,14 +193,16 @@ import Testing
     try r[maker].foldAll()
     try r[3 - maker].pull(from: r[maker])
     try r[writer].pull(from: r[0])
-    #expect(try r[writer].store.parkedRows().count == 1)
+    #expect(try r[writer].store.tableSurvey.parkedRows().count == 1)
     try r[writer].write("INSERT INTO note VALUES ('p', '8', 'again')", at: 30)
     for _ in 1...3 {
       for one in r { for other in r where other !== one { try one.pull(from: other) } }
     }
     for (number, replica) in r.enumerated() {
       #expect(try shown(replica, "code || tag") == ["p 8again", "r 7first"])
-      let losers = try replica.store.conflictList(all: true).map { $0.loser?.values.last?.value }
+      let losers = try replica.store.conflictLog.list(all: true).map {
+        $0.loser?.values.last?.value
+      }
       #expect(losers == (number == logging ? [.text(Array("new".utf8))] : []))
     }
   }

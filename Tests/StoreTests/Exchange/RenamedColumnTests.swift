@@ -80,7 +80,7 @@ import Testing
     try settle(r)
     for replica in r {
       #expect(try names(replica, "full_name") == ["aAnn1", "bRick9", "cCid9", "dDan-"])
-      #expect(try replica.store.parkedRows().isEmpty)
+      #expect(try replica.store.tableSurvey.parkedRows().isEmpty)
       #expect(try replica.store.keptColumns() == [])
     }
     #expect(r[0].store.position.digest == r[1].store.position.digest)
@@ -126,7 +126,7 @@ import Testing
     try settle(r)
     for replica in r {
       #expect(try replica.value("SELECT count(*) FROM _flotilla_column") == .integer(1))
-      #expect(try replica.store.conflictList(all: true).map(\.table) == [])
+      #expect(try replica.store.conflictLog.list(all: true).map(\.table) == [])
     }
   }
 
@@ -188,7 +188,7 @@ import Testing
     #expect(try r[0].store.keptColumns().flatMap(\.columns) == [])
     try settle(r)
     #expect(try names(r[1], "name") == ["aANN1", "bBOB2", "cCid-"])
-    #expect(try r[1].store.parkedRows().isEmpty)
+    #expect(try r[1].store.tableSurvey.parkedRows().isEmpty)
     #expect(r[0].store.position.digest == r[1].store.position.digest)
     try r[1].write("UPDATE person SET name = 'Zoe' WHERE id = 'a'")
     try settle(r)
@@ -245,7 +245,7 @@ import Testing
   }
 
   private func losers(_ r: [TestReplica]) throws -> [String] {
-    try r.flatMap { try $0.store.conflictList(all: true) }.compactMap { conflict in
+    try r.flatMap { try $0.store.conflictLog.list(all: true) }.compactMap { conflict in
       conflict.loser?.values.compactMap { value in
         if case .text(let bytes) = value.value { return String(decoding: bytes, as: UTF8.self) }
         return nil
@@ -381,7 +381,7 @@ import Testing
       #expect(try names(replica, "full_name") == ["aAnn9", "bRob2"])
       #expect(try replica.value("SELECT name FROM person WHERE id = 'b'") == .string("nick"))
       #expect(try replica.content("person") == r[0].content("person"))
-      #expect(try replica.store.conflictList(all: true).isEmpty)
+      #expect(try replica.store.conflictLog.list(all: true).isEmpty)
       #expect(try replica.store.keptColumns() == [])
     }
     #expect(r[0].store.position.digest == r[1].store.position.digest)
@@ -570,7 +570,7 @@ import Testing
     for machine in machines {
       try machine.replica.foldAll()
       #expect(try machine.replica.content("person") == machines[0].replica.content("person"))
-      #expect(try machine.replica.store.parkedRows().isEmpty)
+      #expect(try machine.replica.store.tableSurvey.parkedRows().isEmpty)
       #expect(try machine.replica.store.keptColumns().flatMap(\.columns) == [])
       #expect(try machine.replica.value("SELECT 1 FROM person WHERE display_name IS NULL") == .null)
       let digests = [machine.replica, machines[0].replica].map(\.store.position.digest)

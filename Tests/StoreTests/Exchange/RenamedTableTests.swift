@@ -61,7 +61,7 @@ import Testing
   private func check(_ r: [TestReplica], _ wanted: [String], _ line: Int = #line) throws {
     for replica in r {
       #expect(try visits(replica) == wanted, "line \(line), \(replica.origin)")
-      #expect(try replica.store.parkedRows().isEmpty, "line \(line)")
+      #expect(try replica.store.tableSurvey.parkedRows().isEmpty, "line \(line)")
       #expect(try replica.value("PRAGMA foreign_key_check") == .null)
       #expect(replica.store.position.digest == r[0].store.position.digest, "line \(line)")
     }
@@ -99,7 +99,7 @@ import Testing
     #expect(r[0].store.position.frontier[r[0].origin] == before + 1)
     #expect(r[0].store.position.lost == 0)
     try settle(r)
-    #expect(try r[1].store.waitingTables().isEmpty)
+    #expect(try r[1].store.tableSurvey.waitingTables().isEmpty)
   }
 
   @Test func `a machine that makes it under the later name is told by the site`() throws {
@@ -144,7 +144,7 @@ import Testing
     try r[0].pull(from: other)
     #expect(try other.content("patient").count == 1)
     #expect(try visits(r[0]).count == 2)
-    #expect(try other.store.askedTables() == ["patient"])
+    #expect(try other.store.tableSurvey.askedTables() == ["patient"])
     try other.store.admit(["patient"], at: other.now)
     try settle(r + [other])
     #expect(try other.content("patient").count == 3)
@@ -161,14 +161,14 @@ import Testing
     try r[1].pull(from: r[0])
     try r[1].write("\(Self.copied); UPDATE patient SET name = name || '!', age = age + 1")
     try r[1].foldAll()
-    #expect(try r[1].store.askedTables() == ["patient"])
+    #expect(try r[1].store.tableSurvey.askedTables() == ["patient"])
     try r[1].write("PRAGMA legacy_alter_table = OFF; ALTER TABLE patient RENAME TO client")
     try r[1].foldAll()
-    #expect(try r[1].store.askedTables() == ["client"])
-    #expect(try r[1].store.waitingTables().map(\.name) == ["client"])
+    #expect(try r[1].store.tableSurvey.askedTables() == ["client"])
+    #expect(try r[1].store.tableSurvey.waitingTables().map(\.name) == ["client"])
     try r[1].store.admit(["client"], at: r[1].now)
     try settle(r)
-    #expect(try r[1].store.waitingTables().isEmpty)
+    #expect(try r[1].store.tableSurvey.waitingTables().isEmpty)
     #expect(try r[1].content("client").count == 2)
     #expect(try r[1].content("client") == r[0].content("client"))
     #expect(r[1].store.position.digest == r[0].store.position.digest)
@@ -183,7 +183,8 @@ import Testing
     try r[0].write("UPDATE patient SET age = 33 WHERE id = 1")
     try settle(r)
     #expect(try visits(r[1]) == ["Ann 33 first", "Bob 40 second"])
-    guard case .refused(let reason, _) = try r[0].store.trackability(of: "person") else {
+    guard case .refused(let reason, _) = try r[0].store.tableSurvey.trackability(of: "person")
+    else {
       Issue.record("a second table of the site's name is tracked")
       return
     }
@@ -276,7 +277,7 @@ import Testing
       """)
     try r[1].write("UPDATE person SET age = 44 WHERE id = 2")
     try settle(r)
-    #expect(try r[0].store.waitingTables().map(\.name) == ["person"])
+    #expect(try r[0].store.tableSurvey.waitingTables().map(\.name) == ["person"])
     #expect(try visits(r[0]) == ["Ann 31.0 first", "Bob 41.0 second"])
     if hasAgain {
       try r[0].repair(from: r[1])
@@ -295,7 +296,7 @@ import Testing
     }
     try r[0].store.nameTable("person", "patient", at: r[0].now)
     try settle(r)
-    #expect(try r[0].store.waitingTables().isEmpty)
+    #expect(try r[0].store.tableSurvey.waitingTables().isEmpty)
     #expect(r[0].store.siteName("patient") == "person")
     #expect(try visits(r[0]) == ["Ann 31.0 first", "Bob 44.0 second"])
     #expect(try visits(r[1]) == ["Ann 31 first", "Bob 44 second"])
@@ -323,12 +324,12 @@ import Testing
     try r[1].write("INSERT INTO visit VALUES (3, 2, 'third')")
     try settle(r)
     #expect(r[0].store.siteName("patient") == "person")
-    #expect(try r[0].store.waitingTables().isEmpty)
+    #expect(try r[0].store.tableSurvey.waitingTables().isEmpty)
     #expect(try r[0].value("SELECT age FROM patient WHERE id = 2") == .integer(44))
     #expect(
       try r[0].prepareRows("SELECT p.age FROM visit v JOIN patient p ON p.id = v.person").count == 3
     )
-    #expect(try r[1].store.conflictList(all: true).isEmpty)
+    #expect(try r[1].store.conflictLog.list(all: true).isEmpty)
   }
 
   /// A program's edit of a row that others have deleted and made again meanwhile.
@@ -350,7 +351,7 @@ import Testing
   }
 
   private func ages(logged replica: TestReplica) throws -> [Replication.Value] {
-    try replica.store.conflictList(all: true).compactMap { conflict in
+    try replica.store.conflictLog.list(all: true).compactMap { conflict in
       conflict.loser?.values.first { $0.name == "age" }?.value
     }
   }
@@ -362,16 +363,16 @@ import Testing
     for (replica, name) in zip(r, ["patient", "person"]) {
       for called in ["person", "Patient"] {
         #expect(replica.store.siteName(called) == "person")
-        #expect(try replica.store.declaredName(called) == name)
-        #expect(try replica.store.keyHandling(of: [called]).map(\.table) == [name])
-        guard case .accepted = try replica.store.trackability(of: called) else {
+        #expect(try replica.store.tableSurvey.declaredName(called) == name)
+        #expect(try replica.store.tableSurvey.keyHandling(of: [called]).map(\.table) == [name])
+        guard case .accepted = try replica.store.tableSurvey.trackability(of: called) else {
           Issue.record("\(called) cannot be tracked at \(replica.store.nodeName)")
           continue
         }
       }
     }
     try r[0].write("CREATE TABLE person(id INTEGER PRIMARY KEY, x)")
-    guard case .refused = try r[0].store.trackability(of: "person") else {
+    guard case .refused = try r[0].store.tableSurvey.trackability(of: "person") else {
       Issue.record("another table of the name is taken for it")
       return
     }
@@ -411,7 +412,7 @@ import Testing
       try r[0].pull(from: r[1])
       #expect(try r[0].content("visit").count == 2, "\(number)")
     }
-    #expect(try r[1].store.askedTables() == ["secret"])
+    #expect(try r[1].store.tableSurvey.askedTables() == ["secret"])
     #expect(
       try r[0].value(
         "SELECT count(*) FROM _flotilla_version WHERE tbl = "

@@ -27,7 +27,7 @@ import Testing
     try second.write("INSERT INTO plain(id, no) VALUES ('p', 1)")
     try second.foldAll()
     try first.exchange(with: second)
-    #expect(try first.store.figures().parked == 1)
+    #expect(try first.store.survey.figures().parked == 1)
     first.clock = second.clock + 1_000
     return [first, second]
   }
@@ -45,7 +45,7 @@ import Testing
     for _ in 0..<2 { try replicas[0].exchange(with: replicas[1]) }
     for replica in replicas {
       #expect(try replica.value("SELECT id FROM plain WHERE no = 1") == .text(Array("new".utf8)))
-      #expect(try replica.store.figures().parked == 1)
+      #expect(try replica.store.survey.figures().parked == 1)
     }
   }
 
@@ -86,7 +86,7 @@ import Testing
     try first.write("INSERT INTO plain(id, no) VALUES ('p', 40)")
     try write(first)
     try first.foldAll()
-    #expect(try first.store.figures().parked == 0)
+    #expect(try first.store.survey.figures().parked == 0)
     try first.exchange(with: second)
     #expect(try first.value("SELECT id FROM plain WHERE no = 10") == .text(Array("x10".utf8)))
     try first.write("DELETE FROM plain WHERE id = 'held'")
@@ -107,7 +107,7 @@ import Testing
     let replicas = try parked()
     try replicas[0].write("DELETE FROM plain WHERE id = 'q'")
     try replicas[0].foldAll()
-    #expect(try replicas[0].store.figures().parked == 0)
+    #expect(try replicas[0].store.survey.figures().parked == 0)
     #expect(try replicas[0].value("SELECT id FROM plain WHERE no = 1") == .text(Array("p".utf8)))
   }
 }

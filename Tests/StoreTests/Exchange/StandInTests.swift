@@ -69,7 +69,7 @@ import Testing
       #expect(try replica.content("note") == r[0].content("note"))
       #expect(replica.store.position.digest == r[0].store.position.digest)
       #expect(try replica.application.prepareRows("SELECT why FROM _flotilla_shelf") == [])
-      #expect(try replica.store.conflictList(all: true).isEmpty)
+      #expect(try replica.store.conflictLog.list(all: true).isEmpty)
     }
   }
 
@@ -86,10 +86,10 @@ import Testing
     try r[1].write("ALTER TABLE note ADD COLUMN tag TEXT NOT NULL DEFAULT 'none'")
     try r[1].foldAll()
     try r[0].pull(from: r[1])
-    #expect(try r[0].store.figures().parked == 1)
+    #expect(try r[0].store.survey.figures().parked == 1)
     try r[1].write("UPDATE note SET n = 2")
     try r[0].pull(from: r[1])
-    #expect(try tags(r[0]) == ["none"] && r[0].store.figures().parked == 0)
+    #expect(try tags(r[0]) == ["none"] && r[0].store.survey.figures().parked == 0)
   }
 
   @Test(arguments: changes)

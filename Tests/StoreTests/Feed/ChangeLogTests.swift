@@ -32,9 +32,9 @@ import Testing
     try r[0].write("INSERT INTO item(id) VALUES ('b')")
     try r[0].foldAll()
     #expect(try count() == 2)
-    try r[0].store.tendChanges(at: ChangeLog.keepLimit)
+    try r[0].store.feed.tend(at: ChangeLog.keepLimit)
     #expect(try count() == 2)
-    try r[0].store.tendChanges(at: ChangeLog.keepLimit + 1)
+    try r[0].store.feed.tend(at: ChangeLog.keepLimit + 1)
     #expect(try count() == 0)
     try r[0].write("INSERT INTO item(id) VALUES ('c')")
     try r[0].foldAll()
@@ -50,7 +50,7 @@ import Testing
     try r[0].write("INSERT INTO item(id) VALUES ('a'), ('b')")
     try r[0].foldAll()
     try r[0].application.execute("DELETE FROM _flotilla_change WHERE n > 1")
-    let page = try r[0].store.changes(after: follower.cursor, limit: 10, at: 0)
+    let page = try r[0].store.feed.changes(after: follower.cursor, limit: 10, at: 0)
     #expect(!page.isAnew && page.changes.isEmpty && !page.hasMore)
   }
 
@@ -59,7 +59,7 @@ import Testing
   @Test func `a change says what the row is, who made it and when`() throws {
     let r = try replicas(2)
     let follower = try Follower(r[0], ["item"])
-    try r[0].store.note([
+    try r[0].store.members.note([
       KnownAuthor(origin: r[1].origin, node: r[1].store.node, name: "node-2", life: 1)
     ])
     try r[1].write("INSERT INTO item(id, n, v) VALUES ('a', 1, x'00'), ('b', NULL, 2)")
@@ -207,7 +207,7 @@ import Testing
   @Test func `a long row is named without its values`() throws {
     let r = try replicas(1)
     let follower = try Follower(r[0], ["item"])
-    try r[0].write("INSERT INTO item(id, v) VALUES ('a', zeroblob(\(Store.longestChange)))")
+    try r[0].write("INSERT INTO item(id, v) VALUES ('a', zeroblob(\(ChangeFeed.longestChange)))")
     try r[0].foldAll()
     try follower.follow()
     #expect(follower.told.map(\.isTooLarge) == [true] && follower.told[0].row == nil)
@@ -233,12 +233,12 @@ import Testing
       )
       try r[0].reopen()
       for number in [Int64.max, 1, 2, 3] {
-        _ = try r[0].store.changes(
+        _ = try r[0].store.feed.changes(
           after: ChangeCursor(number: number, mark: 1), limit: 9, at: .max >> 2)
       }
       try r[0].write("INSERT OR REPLACE INTO item(id, v) VALUES ('c', hex(randomblob(4)))")
       try r[0].foldAll()
-      try r[0].store.tendChanges(at: 0)
+      try r[0].store.feed.tend(at: 0)
     }
     try follower.follow()
     try r[0].write("INSERT INTO item(id) VALUES ('d')")

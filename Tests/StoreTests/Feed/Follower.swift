@@ -15,7 +15,7 @@ final class Follower {
 
   init(_ replica: TestReplica, _ tables: [String]) throws {
     (self.replica, self.tables) = (replica, tables)
-    try readTables(from: try replica.store.changes(after: nil, limit: 1, at: 0).cursor)
+    try readTables(from: try replica.store.feed.changes(after: nil, limit: 1, at: 0).cursor)
   }
 
   /// What a consumer does at first, and when changes were missed.
@@ -48,7 +48,7 @@ final class Follower {
     var left = pages
     while left > 0 {
       left -= 1
-      let page = try replica.store.changes(after: cursor, limit: limit, at: 0)
+      let page = try replica.store.feed.changes(after: cursor, limit: limit, at: 0)
       if page.isAnew {
         resets += 1
         try readTables(from: page.cursor)

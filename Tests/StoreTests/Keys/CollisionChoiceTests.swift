@@ -40,8 +40,11 @@ import Testing
       } else {
         #expect(found == ["old", hasAnchor ? "one" : "three"])
       }
-      #expect(try replica.store.keyHandling(of: ["ticket"]).map(\.kind) == [choice ?? .log])
-      #expect(try replica.store.keyHandling(of: ["ticket"]).map(\.isChosen) == [choice != nil])
+      #expect(
+        try replica.store.tableSurvey.keyHandling(of: ["ticket"]).map(\.kind) == [choice ?? .log])
+      #expect(
+        try replica.store.tableSurvey.keyHandling(of: ["ticket"]).map(\.isChosen) == [choice != nil]
+      )
     }
   }
 
@@ -62,7 +65,7 @@ import Testing
         try rows(replica, "SELECT name || country FROM port ORDER BY 1")
           == ["pSverige46", "pSweden46"])
     }
-    let losers = try replicas.flatMap { try $0.store.conflictList(all: true) }
+    let losers = try replicas.flatMap { try $0.store.conflictLog.list(all: true) }
       .filter { $0.table == "country" }
     #expect(losers.count == 1)
   }
@@ -72,12 +75,12 @@ import Testing
     try founder.store.track(["ticket"], rule: nil, onCollision: .rekey, at: founder.now)
     let late = try TestReplica(2, schema: Self.tickets, tracking: [])
     try late.pull(from: founder)
-    #expect(try late.store.keyHandling(of: ["ticket"]).map(\.kind) == [.rekey])
+    #expect(try late.store.tableSurvey.keyHandling(of: ["ticket"]).map(\.kind) == [.rekey])
     try founder.store.untrack(["ticket"], at: founder.now)
     try founder.store.track(["ticket"], rule: nil, at: founder.now)
     try KeysTests.settle([founder, late])
     for replica in [founder, late] {
-      #expect(try replica.store.keyHandling(of: ["ticket"]).map(\.kind) == [.log])
+      #expect(try replica.store.tableSurvey.keyHandling(of: ["ticket"]).map(\.kind) == [.log])
     }
   }
 
@@ -86,12 +89,12 @@ import Testing
     try replica.store.connection.run(
       "INSERT INTO _flotilla_number VALUES ('country', 'ask'), ('nowhere', 'rekey')")
     try replica.store.tables.reload()
-    #expect(try replica.store.keyHandling(of: ["country"]).map(\.kind) == [.rekey])
+    #expect(try replica.store.tableSurvey.keyHandling(of: ["country"]).map(\.kind) == [.rekey])
   }
 
   @Test func `a key that is no number cannot be exchanged for a fresh one`() throws {
     let replica = try KeysTests.site(1, schema: Self.lookup, tables: ["country", "port"])[0]
-    let answer = try replica.store.trackability(of: "port", onCollision: .rekey)
+    let answer = try replica.store.tableSurvey.trackability(of: "port", onCollision: .rekey)
     guard case .refused(let reason, _) = answer else {
       Issue.record("\(answer)")
       return

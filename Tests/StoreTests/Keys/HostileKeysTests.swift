@@ -89,7 +89,7 @@ import Testing
     #expect(throws: SQLiteError.self) {
       try replica.write("INSERT INTO patient(name) VALUES ('Bob')")
     }
-    #expect(try replica.store.keyHandling(of: ["patient"]).map(\.next) == [nil])
+    #expect(try replica.store.tableSurvey.keyHandling(of: ["patient"]).map(\.next) == [nil])
     try replica.write("DELETE FROM patient WHERE name = 'Last'")
     try replica.foldAll()
     try replica.write("INSERT INTO patient(name) VALUES ('Bob')")

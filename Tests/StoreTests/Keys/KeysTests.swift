@@ -97,7 +97,7 @@ import Testing
       #expect(try replica.content("lab") == replicas[0].content("lab"))
       #expect(try replica.value("SELECT name FROM patient WHERE id = 2") == .string("Ann"))
     }
-    let logs = try replicas.map { try $0.store.conflictList(all: true) }
+    let logs = try replicas.map { try $0.store.conflictLog.list(all: true) }
     #expect(logs[0].isEmpty)
     #expect(logs[1].count == 2)
     let patient = try #require(logs[1].first { $0.table == "patient" })
@@ -168,7 +168,7 @@ import Testing
       #expect(try hanging(replica) == ["Ann Ann-1", "Bob Bob-1"])
       #expect(try replica.value("SELECT id FROM patient WHERE name = 'Bob'") == .integer(2))
     }
-    let log = try replicas[2].store.conflictList(all: true).filter { $0.table == "patient" }
+    let log = try replicas[2].store.conflictLog.list(all: true).filter { $0.table == "patient" }
     #expect(log.map(\.state) == [.restored])
   }
 
@@ -197,7 +197,7 @@ import Testing
       #expect(try hanging(replica) == ["Ann Ann-1", "Ann Ann-2", "Bob Bob-1", "Bob Bob-2"])
       #expect(try replica.content("patient") == replicas[0].content("patient"))
       #expect(try replica.content("lab") == replicas[0].content("lab"))
-      let open = try replica.store.conflictList(all: true).filter { $0.state == .open }
+      let open = try replica.store.conflictLog.list(all: true).filter { $0.state == .open }
       #expect(open.isEmpty, "\(replica.store.nodeName): \(open)")
       #expect(replica.store.pending.count == 0)
     }
@@ -324,7 +324,7 @@ import Testing
     try replicas[1].exchange(with: replicas[2])
     for replica in replicas.dropFirst() {
       #expect(try hanging(replica) == [])
-      #expect(try replica.store.parkedRows().map(\.table) == ["lab"])
+      #expect(try replica.store.tableSurvey.parkedRows().map(\.table) == ["lab"])
     }
   }
 
@@ -341,7 +341,7 @@ import Testing
     try Self.settle(replicas)
     for replica in replicas {
       #expect(try hanging(replica) == ["Same same", "Same v0", "Same v1"])
-      #expect(try replica.store.conflictList(all: true).isEmpty)
+      #expect(try replica.store.conflictLog.list(all: true).isEmpty)
     }
   }
 

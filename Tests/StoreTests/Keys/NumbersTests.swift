@@ -48,7 +48,7 @@ import Testing
 
   /// The number of rows in the logs that have lost their number.
   private func collisions(_ replicas: [TestReplica]) throws -> Int {
-    try replicas.flatMap { try $0.store.conflictList(all: true) }.count
+    try replicas.flatMap { try $0.store.conflictLog.list(all: true) }.count
   }
 
   @Test(arguments: [1, 50, 128])

@@ -185,7 +185,7 @@ import Testing
           if mine != first { faults.append("\(who): \(table.name) differs") }
         }
         let logged = try replicas.flatMap { replica in
-          try replica.store.conflictList(all: true).compactMap { conflict in
+          try replica.store.conflictLog.list(all: true).compactMap { conflict in
             conflict.loser?.values.first { $0.name == "label" }.map { "\($0.value)" }
           }
         }
@@ -194,7 +194,7 @@ import Testing
         let waiting =
           try deleted.isEmpty
           ? []
-          : replica.store.parkedRows().flatMap(\.values)
+          : replica.store.tableSurvey.parkedRows().flatMap(\.values)
             .filter { $0.name == "label" }.map { "\($0.value)" }
         for label in all.subtracting(found).subtracting(deleted)
         where !(logged + waiting).contains("\(Replication.Value.text(Array(label.utf8)))") {

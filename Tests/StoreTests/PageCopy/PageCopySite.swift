@@ -61,12 +61,12 @@ struct PageCopySite {
   func join() throws {
     try? FileManager.default.removeItem(atPath: joiner)
     _ = try Connection(path: joiner, mode: .create).rows("PRAGMA user_version")
-    try Store.initialise(
+    try ReplicaFile.initialise(
       path: joiner,
-      as: Store.Identities(
+      as: ReplicaFile.Identities(
         site: TestReplica.site, siteName: "Test", node: Identity(high: 2, low: 0), nodeName: "b",
         origin: Origin(rawValue: 2 << 60 | 2)),
-      creating: try a.store.schemaObjects(),
+      creating: try a.store.schemaCopy.objects(),
       copying: FirstCopy(inviter: a.store.node, name: "a", address: "127.0.0.1:1", rows: 1))
   }
 

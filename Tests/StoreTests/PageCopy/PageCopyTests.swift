@@ -22,7 +22,7 @@ import Testing
 
   @Test func `a copy brings what owners have signed, and its own word of who sends it`() throws {
     let site = try PageCopySite()
-    site.a.store.sign { _ in Array(repeating: 1, count: Reach.signatureLength) }
+    site.a.store.lives.sign { _ in Array(repeating: 1, count: Reach.signatureLength) }
     try site.fill()
     let insert = "INSERT INTO _flotilla_reach VALUES (?, ?, 1, 5, 1, ?)"
     let connection = try Connection(path: site.a.path)
@@ -45,7 +45,7 @@ import Testing
   /// The rest comes again: nothing that its source says alone is counted.
   @Test func `a copy counts what owners have signed for, and what is exempt`() throws {
     var site = try PageCopySite()
-    site.a.store.sign { _ in Array(repeating: 1, count: Reach.signatureLength) }
+    site.a.store.lives.sign { _ in Array(repeating: 1, count: Reach.signatureLength) }
     try site.fill()
     // A source that lies.
     try site.make()

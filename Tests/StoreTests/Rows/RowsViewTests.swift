@@ -41,11 +41,11 @@ import Testing
     #expect(try rows(b) == ["1 node-2 0"])
     // Nobody has told yet who writes under that origin.
     #expect(try rows(a) == ["1 - 1"])
-    try a.store.note([
+    try a.store.members.note([
       KnownAuthor(origin: b.origin, node: b.store.node, name: "node-2", life: 7)
     ])
     #expect(try rows(a) == ["1 node-2 1"])
-    try a.store.name([b.store.node: "ward"])
+    try a.store.members.rename([b.store.node: "ward"])
     #expect(try rows(a) == ["1 ward 1"])
   }
 
@@ -57,16 +57,16 @@ import Testing
     #expect(try rows(a) == [])
     try a.foldAll()
     #expect(try rows(a) == ["1 node-1 0", "2 node-1 0"])
-    try a.store.setDelivered(a.store.position.frontier[a.origin])
+    try a.store.lives.setDelivered(a.store.position.frontier[a.origin])
     #expect(try rows(a) == ["1 node-1 1", "2 node-1 1"])
     try a.write("UPDATE t SET text = 'z' WHERE id = 2")
     #expect(try rows(a) == ["1 node-1 1", "2 node-1 0"])
     try a.foldAll()
     #expect(try rows(a) == ["1 node-1 1", "2 node-1 0"])
-    try a.store.setDelivered(a.store.position.frontier[a.origin])
+    try a.store.lives.setDelivered(a.store.position.frontier[a.origin])
     #expect(try rows(a) == ["1 node-1 1", "2 node-1 1"])
     try a.reopen()
-    #expect(try a.store.delivered() == a.store.position.frontier[a.origin])
+    #expect(try a.store.lives.delivered() == a.store.position.frontier[a.origin])
     #expect(try rows(a) == ["1 node-1 1", "2 node-1 1"])
   }
 
@@ -94,7 +94,7 @@ import Testing
       Issue.record("\(answer)")
       return
     }
-    #expect(try a.store.schemaObjects().map(\.name) == ["t"])
+    #expect(try a.store.schemaCopy.objects().map(\.name) == ["t"])
   }
 
   @Test func `goes with the tracking, and with Flotilla`() throws {

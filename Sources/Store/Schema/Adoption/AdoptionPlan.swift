@@ -27,7 +27,7 @@ struct AdoptionPlan {
 
   init(_ store: Store, _ objects: [SchemaObject], of node: String) throws(StoreError) {
     (self.store, self.node) = (store, node)
-    here = try SchemaSketch(try store.definedObjects())
+    here = try SchemaSketch(try store.schemaCopy.definedObjects())
     there = try SchemaSketch(objects)
     numbers = objects.filter { $0.kind == .number }
     let own = here.refused.compactMap { refused -> SchemaSketch.Object? in
@@ -238,7 +238,7 @@ struct AdoptionPlan {
   }
 
   private mutating func noteNumbers() throws(StoreError) {
-    for name in Store.numbers {
+    for name in SchemaCopy.numbers {
       let own = try reporting { () throws(SQLiteError) in
         try store.connection.scalar("PRAGMA main.\(name)").integer ?? 0
       }
@@ -324,7 +324,7 @@ extension Store {
               remedy: "Mend the rows that are in the way, and try again."))
         }
       }
-      try Self.takeNames(objects, on: connection)
+      try SchemaCopy.takeNames(objects, on: connection)
       try renewSchema()
       return adoption
     }

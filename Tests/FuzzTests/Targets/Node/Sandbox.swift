@@ -51,9 +51,9 @@ struct Sandbox {
 
   private static func make(_ path: String, schema: String, tracking: [String]) throws {
     try Connection(path: path, mode: .create).execute(schema + "\nPRAGMA user_version = 1;")
-    try Store.initialise(
+    try ReplicaFile.initialise(
       path: path,
-      as: Store.Identities(
+      as: ReplicaFile.Identities(
         site: Identity(high: 1, low: 1), siteName: "site", node: node, nodeName: "node",
         origin: Origin(rawValue: 1)))
     let store = try Store(path: path)

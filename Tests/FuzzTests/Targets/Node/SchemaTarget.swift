@@ -21,12 +21,12 @@ func readSchema(_ bytes: [UInt8]) {
     let own = "SELECT * FROM sqlite_schema WHERE name LIKE '\\_flotilla%' ESCAPE '\\' ORDER BY 2"
     let before = try sandbox.rows(own)
     _ = try? store.connection.transaction { () throws(SQLiteError) in
-      try Store.create(objects, on: store.connection)
+      try SchemaCopy.create(objects, on: store.connection)
     }
     let after = try sandbox.rows(own)
     demand(after == before, "tables of Flotilla's own have changed")
     let connection = try Connection(path: sandbox.path)
-    for object in try store.schemaObjects() where object.kind == .table {
+    for object in try store.schemaCopy.objects() where object.kind == .table {
       _ = try? Trackability.check(table: object.name, on: connection)
       _ = try? store.track([object.name], rule: nil, at: Sandbox.now)
     }

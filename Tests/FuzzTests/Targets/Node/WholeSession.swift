@@ -58,7 +58,7 @@ struct WholeSession {
     sandbox = try Sandbox("whole", schema: Sandbox.schema, tracking: Sandbox.tracked)
     tables = try sandbox.rows(Self.names)
     store = try Store(path: sandbox.path)
-    store.sign(by: Self.signature)
+    store.lives.sign(by: Self.signature)
     appointments =
       [nil, store.node, Self.liar][Int(random.below(3))].map {
         [Appointment(term: Self.term, node: $0, isForced: false)]
@@ -171,7 +171,7 @@ struct WholeSession {
     case .describe: inputs.append(.offer(Offer(siteName: "s", rows: 1, objects: 0), []))
     case .stability(let news):
       let possible = news.possible(knowing: Appointees(appointments), at: now.moment)
-      try store.hear(possible, from: Self.liar, isLeaf: part != .writer, at: now.moment)
+      try store.deletions.hear(possible, from: Self.liar, isLeaf: part != .writer, at: now.moment)
       inputs.append(.advanced(store.position))
     default: break
     }
@@ -274,7 +274,7 @@ struct WholeSession {
     demand(again.position.frontier == store.position.frontier, "another frontier")
     demand(again.position.digest == store.position.digest, "another digest")
     store = again
-    store.sign(by: Self.signature)
+    store.lives.sign(by: Self.signature)
     try connect()
     try write()
     let before = said
