@@ -237,6 +237,7 @@ package final class Store {
       try shelf.begin()
       try resumeDerived()
       let result = try body()
+      try saveDerivedTroubles()
       try digests.save()
       try versionFigures.save()
       try changeLog.save(

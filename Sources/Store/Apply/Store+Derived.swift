@@ -10,8 +10,9 @@ extension Store {
     var installed = 0
     /// As many may have been made: a transaction that is rolled back brings some back.
     var made = 0
-    /// What one of them failed with.
-    var trouble: String?
+    /// What they have failed with, and how much of that is in the file.
+    var troubles = DerivedTroubles()
+    var saved = DerivedTroubles()
     /// In how many rows of the open transaction one has failed. After some they are off until it
     /// ends, for each is written twice.
     var failures = 0
@@ -36,6 +37,16 @@ extension Store {
 
   /// Finds the derived triggers of the tracked tables and installs them anew.
   func renewDerived() throws {
+    derivation.triggers = try findDerived()
+    try loadDerivedTroubles()
+    derivation.troubles.keep(of: derivation.triggers)
+    if !derivation.triggers.isEmpty, derivation.triggers == derivation.refused {
+      return try removeDerived()
+    }
+    try installDerived()
+  }
+
+  func findDerived() throws(SQLiteError) -> [DerivedTrigger] {
     let rows = try connection.rows(
       """
       SELECT name, tbl_name, sql FROM main.sqlite_schema
@@ -43,17 +54,12 @@ extension Store {
       """)
     let tracked = tables.tracked
     let isTracked = { (name: String) in tracked.contains { isSameName($0.nameHere, name) } }
-    derivation.triggers = rows.compactMap { row in
+    return rows.compactMap { row in
       guard let name = row[0].string, !TableSchema.isReserved(name), let sql = row[2].string,
-        row[1].string.map(isTracked) == true
+        let table = row[1].string, isTracked(table)
       else { return nil }
-      return DerivedTrigger(sql: sql, isTracked: isTracked)
+      return DerivedTrigger(sql: sql, of: table, isTracked: isTracked)
     }
-    if !derivation.triggers.isEmpty, derivation.triggers == derivation.refused {
-      return try removeDerived()
-    }
-    derivation.trouble = nil
-    try installDerived()
   }
 
   private func installDerived() throws(SQLiteError) {
@@ -101,7 +107,8 @@ extension Store {
       guard !connection.isAutocommit else {
         // What follows would be in no transaction. RAISE(ROLLBACK) and its like do that as well.
         if derivation.installed > 0, error.isConstraint {
-          (derivation.refused, derivation.trouble) = (derivation.triggers, error.message)
+          derivation.refused = derivation.triggers
+          note(error, table)
         }
         throw error
       }
@@ -117,7 +124,7 @@ extension Store {
       try removeDerived()
       let broken = try brokenConstraint(body)
       if broken == nil {
-        derivation.trouble = first.message
+        note(first, table)
         derivation.failures += 1
       }
       let isOfRow = first.wasRunning && derivation.failures <= Derivation.mostFailures
@@ -126,6 +133,8 @@ extension Store {
     }
   }
 
-  /// What a trigger that keeps something derived has failed with, if one has.
-  package var derivedTrouble: String? { derivation.trouble }
+  private func note(_ error: SQLiteError, _ table: ReplicaTable) {
+    derivation.troubles.note(
+      error.message, at: table.nameHere, among: derivation.triggers)
+  }
 }

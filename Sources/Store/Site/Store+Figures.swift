@@ -47,7 +47,7 @@ extension Store {
         unfolded: unfolded,
         unjudged: office.isHeld ? withoutVerdict + unawaited : 0,
         withoutVerdict: withoutVerdict,
-        derivedTrouble: derivation.trouble)
+        derivedTrouble: derivedTrouble)
     }
   }
 
