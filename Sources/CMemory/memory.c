@@ -40,4 +40,13 @@ void flotilla_count_memory(void) {
                sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
 }
 
+// Of jemalloc, where somebody has put that in the place of glibc's heap (jemalloc(3), LD_PRELOAD).
+int mallctl(const char *, void *, size_t *, void *, size_t) __attribute__((weak));
+
+void flotilla_give_back(void) {
+  // 4096 names all of its arenas (MALLCTL_ARENAS_ALL).
+  if (mallctl) mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
+  malloc_trim(0);
+}
+
 long long flotilla_memory(void) { return is_counted ? held : sqlite3_memory_used(); }

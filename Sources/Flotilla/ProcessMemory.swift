@@ -18,8 +18,8 @@ public enum ProcessMemory {
     Memory.countByThread()
   }
 
-  /// Gives what is free back to the system, after much was needed for a moment (malloc_trim(3)).
-  public static func giveBack() { malloc_trim(0) }
+  /// Gives what is free back to the system, after much was needed for a moment.
+  public static func giveBack() { Memory.giveBack() }
 
   private static let mostArenas: Int32 = 2
 }

@@ -136,7 +136,7 @@ package final class Store {
       file, changeLog, tables, ownRights, versions, figures, lives, nodeName: nodeName,
       kept: pace.changes)
     parking = Parking(meta, shelf, limit: pace.parkedRows)
-    derived = DerivedTriggers(connection, tables)
+    derived = DerivedTriggers(connection, meta, tables)
     joinParts()
     try reporting { () throws(SQLiteError) in try readParts() }
     guard inspects else { return }
@@ -216,7 +216,7 @@ package final class Store {
     Survey(
       connection: connection, tables: tables, versionFigures: versionFigures, lost: lost,
       pending: pending, putBacks: putBacks, verdicts: verdicts, rights: rights,
-      derivedTrouble: derived.trouble)
+      derivedTrouble: derivedTrouble)
   }
 
   /// What people are told about its tables.

@@ -93,6 +93,31 @@ import Testing
     #expect(try second.store.survey.figures().parked == 0)
   }
 
+  @Test func `what a trigger failed with is known until it is made anew`() throws {
+    let (first, second) = try Self.caching("n UNIQUE")
+    try second.pull(from: first)
+    // Another connection finds it in the file.
+    #expect(
+      try Store(path: second.path, inspects: false).keptDerivedTrouble()?.contains("cache.n")
+        == true)
+    try second.reopen()
+    #expect(second.store.derivedTrouble?.contains("cache.n") == true)
+    // What else changes makes nothing whole.
+    try second.write("CREATE TABLE more(id INTEGER PRIMARY KEY)")
+    try first.write("INSERT INTO t VALUES (4, 9)")
+    try second.pull(from: first)
+    #expect(second.store.derivedTrouble?.contains("cache.n") == true)
+    try second.write(
+      """
+      DROP TRIGGER fill; DELETE FROM cache; INSERT INTO cache SELECT n FROM t;
+      CREATE TRIGGER refill AFTER INSERT ON t BEGIN INSERT INTO cache VALUES (new.n); END
+      """)
+    try first.write("INSERT INTO t VALUES (5, 10)")
+    try second.pull(from: first)
+    #expect(second.store.derivedTrouble == nil)
+    #expect(try Store(path: second.path, inspects: false).keptDerivedTrouble() == nil)
+  }
+
   /// One row whose values fit no index of words is no reason to leave out all others.
   @Test(arguments: [1, 40])
   func `a row with which a trigger fails leaves the others in its index`(bad: Int) throws {

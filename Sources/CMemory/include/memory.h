@@ -7,3 +7,6 @@ void flotilla_count_memory(void);
 
 // How many bytes SQLite holds: of those taken on this thread, or in this process.
 long long flotilla_memory(void);
+
+// Gives what is free in the heap back to the system.
+void flotilla_give_back(void);

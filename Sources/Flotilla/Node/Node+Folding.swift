@@ -204,6 +204,7 @@ extension Node {
     await examineFile()
     await closeSite()
     await trimLogs()
+    if times.takePeers(isNews: false, at: Uptime.now) { await savePeers() }
     await tendUndoBook()
     tellShelved(0, from: nil)
     await tell(UnmatchedContent(), from: "")

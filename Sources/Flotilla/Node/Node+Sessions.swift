@@ -79,7 +79,11 @@ extension Node {
     await perform(drops)
     guard !isDropped else { return }
     // Also of the connection that has just given way.
-    if let toll = peers[hello.node]?.toll { await session.feed(.owes(toll)) }
+    if let record = peers[hello.node] {
+      // The session goes on with it, and gives it back.
+      peers[hello.node]?.supply = Supply()
+      await session.feed(.owes(record.toll, record.supply))
+    }
     await noteMet()
     if !isTwinOfLate(hello.node), before?.failures.isKnown != true {
       tell("connected with \(hello.name)\(place(session))", of: hello.node)
@@ -99,7 +103,7 @@ extension Node {
     pullTurns.enter(session.id)
     await pullNext()
     await followSessions()
-    await savePeers()
+    if times.takePeers(isNews: true, at: Uptime.now) { await savePeers() }
   }
 
   /// Asks the next peer for what is missing, if it is its turn.
@@ -174,14 +178,17 @@ extension Node {
     }
   }
 
-  func closed(_ session: PeerSession, _ bye: Bye, byPeer: Bool, owing toll: Toll) async {
+  func closed(
+    _ session: PeerSession, _ bye: Bye, byPeer: Bool, owing toll: Toll, _ supply: Supply
+  ) async {
     sessions[session.id] = nil
     doubts[session.id] = nil
     strangers.leave(session.id)
     pullTurns.leave(session.id)
     let isMember = peer(of: session) != nil
-    if case .member(let node) = shown(by: session.link), let before = peers[node]?.toll {
-      peers[node]?.toll = toll.joined(before)
+    if case .member(let node) = shown(by: session.link), let before = peers[node] {
+      peers[node]?.toll = toll.joined(before.toll)
+      peers[node]?.supply = supply.joined(before.supply)
     }
     if let peer = peer(of: session) {
       let left = mesh.connection(besides: session.id).flatMap { sessions[$0] }

@@ -15,8 +15,13 @@ struct PatrolTimes: Sendable {
   /// So long nobody who could help must have been there before this node goes on without.
   static let helplessPause: Int64 = 60_000
 
+  /// Who comes and goes is written down at most this often.
+  static let peersPause: Int64 = 1_000
+
   private var trimmedAt: Int64 = 0
   private var undoLookAt = -UndoBook.interval
+  private var peersSavedAt = -PatrolTimes.peersPause
+  private var mustSavePeers = false
   private var clockSavedAt: Int64 = 0
   private var asked: (wanted: UInt64, at: Int64) = (0, 0)
   private var helplessSince: Int64?
@@ -36,6 +41,15 @@ struct PatrolTimes: Sendable {
   mutating func takeUndoLook(at now: Int64) -> Bool {
     guard now - undoLookAt >= UndoBook.interval else { return false }
     undoLookAt = now
+    return true
+  }
+
+  /// Whether it is to be written down who is known, which counts as done. Somebody has come if it
+  /// `isNews`; who comes too soon after another one is written down later.
+  mutating func takePeers(isNews: Bool, at now: Int64) -> Bool {
+    mustSavePeers = mustSavePeers || isNews
+    guard mustSavePeers, now - peersSavedAt >= Self.peersPause else { return false }
+    (peersSavedAt, mustSavePeers) = (now, false)
     return true
   }
 

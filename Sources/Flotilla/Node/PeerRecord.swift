@@ -36,6 +36,8 @@ struct PeerRecord: Sendable {
   var hasSpoken = false
   /// What it has cost for nothing, in connections that have ended.
   var toll = Toll()
+  /// What it was sent in them and has not shown to have.
+  var supply = Supply()
   /// What the log says of its connections.
   var lines = StrangerLines(most: 10)
   /// Whether it has all pages of a copy that was made for it, and a connection with it ended then.

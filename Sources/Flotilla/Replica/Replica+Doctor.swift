@@ -161,7 +161,10 @@ struct Examination {
       judge(try store.survey.size(), isNodeRunning: lock == nil)
       judge(try store.untrackedTables(), takesNew: try store.takesNewTables())
       // A node that runs tells it itself.
-      if lock != nil { judge(try store.tableSurvey.waitingTables()) }
+      if lock != nil {
+        judge(try store.tableSurvey.waitingTables())
+        judgeDerived(try store.keptDerivedTrouble())
+      }
     } catch {
       let error = FlotillaError(error, path: path)
       add("file", .error, error.message, error.remedy)
@@ -207,6 +210,15 @@ struct Examination {
         "wal", .warning, "the write-ahead log has \(sized(health.walBytes))",
         "Find the program that keeps a read transaction open.")
     }
+  }
+
+  /// What a node that runs tells in its status as well.
+  private mutating func judgeDerived(_ trouble: String?) {
+    guard let trouble else { return }
+    add(
+      "index", .warning,
+      "a trigger that keeps an index or a cache failed (\(trouble)); what it keeps is stale here",
+      "Fill that anew with SQL, then make the trigger anew under another name: so Flotilla knows.")
   }
 
   mutating func checkDiscovery() async {

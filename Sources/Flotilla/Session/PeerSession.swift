@@ -30,6 +30,8 @@ actor PeerSession {
   /// Closes the channel if the peer does not hang up after the last words.
   private var hangUp: Task<Void, Never>?
   private var inbox = Inbox()
+  /// Bytes of long rows that were taken and sent since memory was given back.
+  private var longBytes = 0
 
   init(
     id: Mesh.ConnectionID, link: TLSChannel, dialled: String?, store: StoreActor,
@@ -87,7 +89,9 @@ actor PeerSession {
         while !isClosed, let frame = try inbox.next() {
           let message = try Message(frame: frame)
           await waitForTurn(of: message)
+          if case .part(_, let bytes) = message { longBytes += bytes.count }
           await feed(.received(message, isFollowed: inbox.isReady))
+          if message.bordersExchange { await giveBack() }
           if machine.state == .open { inbox.acceptLongFrames() }
         }
       } catch {
@@ -155,7 +159,8 @@ actor PeerSession {
       case .closeAccount: startAccount { await $0.closeWalk() }
       case .closed(let bye, let byPeer):
         close(byPeer: byPeer)
-        await owner?.closed(self, bye, byPeer: byPeer, owing: machine.toll)
+        await owner?.closed(
+          self, bye, byPeer: byPeer, owing: machine.toll, machine.supply)
       default: await owner?.session(self, did: directive)
       }
     }
@@ -291,6 +296,7 @@ actor PeerSession {
         await feed(.exported(batch: batch.bytes, rows: batch.rows, check: batch.check))
         if outbox.hasRoom { await feed(.drained) }
       case .part(let bytes):
+        longBytes += bytes.count
         await feed(.exportedPart(bytes))
         if outbox.hasRoom { await feed(.drained) }
       case .paused(let progress): await feed(.exportPaused(progress: progress))
@@ -309,7 +315,17 @@ actor PeerSession {
     } catch {
       await owner?.couldNotMerge(error, from: machine.peer?.name ?? "a peer")
     }
+    await giveBack()
   }
+
+  /// A long row is in memory several times, in pieces. The heap would keep them.
+  private func giveBack() async {
+    guard longBytes >= Self.muchMemory else { return }
+    longBytes = 0
+    await offPool { ProcessMemory.giveBack() }
+  }
+
+  private static let muchMemory = 8 << 20
 
   /// Sees to it that the machine gets its tick in time.
   private func schedule() {
@@ -354,5 +370,6 @@ actor PeerSession {
     await closeExport()
     await accounting.task?.value
     await closeWalk()
+    await giveBack()
   }
 }

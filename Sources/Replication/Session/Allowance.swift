@@ -1,5 +1,5 @@
 /// So many at once, and then one each pause: what a peer may bring about of a kind.
-struct Allowance: Sendable {
+struct Allowance: Sendable, Equatable {
   private let most: Int64
   /// In ms.
   private let pause: Int64
@@ -16,6 +16,15 @@ struct Allowance: Sendable {
     guard rest == 0 else { return false }
     debt += pause
     return true
+  }
+
+  /// What is left of both.
+  func joined(_ other: Allowance) -> Allowance {
+    let now = max(last, other.last)
+    var joined = self
+    joined.debt = max(debt - (now - last), other.debt - (now - other.last), 0)
+    joined.last = now
+    return joined
   }
 
   /// In how many ms there is one, as of the last try.

@@ -83,6 +83,7 @@ extension Session {
       outgoing.offered = Frontier()
       outgoing.hasShownReaches = false
     }
+    shows(have.frontier.joined(have.resume), now)
     outgoing.isPeerKnown = true
     if have.asks { outgoing.isAsked = true }
     peerHolds(have.frontier, &directives)
@@ -127,7 +128,7 @@ extension Session {
   mutating func hear(_ buckets: Buckets, _ directives: inout [Directive], _ now: Instant) {
     guard sharesDigests, buckets.frontierHash == position.frontier.hash else { return }
     let differing = digest.differing(from: buckets.digest)
-    guard !differing.isEmpty, mayGiveRows, outgoing.repairRest.isOver(at: now) else { return }
+    guard !differing.isEmpty, mayGiveRows, supply.repair.isOver(at: now) else { return }
     compare(with: buckets.digest.root, &directives, now)
     guard configuration.ownRights.isWhole else { return }
     outgoing.repair = differing

@@ -67,8 +67,8 @@ extension Session {
     /// What the last answer covered; who asks for it again has to wait.
     var answered = Frontier()
     var answerRest = Rest()
-    /// The same of rows of buckets that the peer has shown.
-    var repairRest = Rest()
+    /// When a peer is sent rows that has come again, by uptime; nil until there are some.
+    var supplyDue: Int64?
   }
 
   package var isPeerKnown: Bool { outgoing.isPeerKnown }
@@ -193,6 +193,12 @@ extension Session {
       outgoing.hasSent = true
       return
     }
+    let supplyDue = outgoing.supplyDue ?? supply.due(at: now)
+    outgoing.supplyDue = supplyDue
+    guard supplyDue <= now.uptime else {
+      timers.relayDue = supplyDue
+      return
+    }
     // What others wrote is passed on a little later: in a full mesh its author sends it itself.
     let isRelay = lacking[position.own] == 0 && outgoing.hasSent && !outgoing.isAsked
     if isRelay {
@@ -247,6 +253,7 @@ extension Session {
     guard case .sending(let covers) = outgoing.phase else { return }
     send(.rows(number: order.sent, batch), &directives, now)
     outgoing.rows += rows
+    if outgoing.scope.start != nil { supply.note(rows, at: now) }
     outgoing.check &+= check
     outgoing.wantsRoom = true
     guard outgoing.total > Limits.wholeRows else { return }

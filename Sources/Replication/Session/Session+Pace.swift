@@ -21,7 +21,7 @@ extension Session {
 
   /// How long a peer waits that asks again for what it was sent: 1 ms for each row of the last
   /// answer beyond the first 1,000, a minute at most.
-  struct Rest: Sendable {
+  struct Rest: Sendable, Equatable {
     private static let most: UInt64 = 60_000 + UInt64(Limits.wholeRows)
 
     /// By uptime, in ms.
@@ -39,7 +39,7 @@ extension Session {
     }
   }
 
-  /// An exchange has ended, or pauses if it covers nothing yet.
+  /// An exchange has ended or was cut off, or pauses if it covers nothing yet.
   mutating func rest(after covers: Frontier?, _ now: Instant) {
     switch outgoing.scope {
     case .above, .unsent:
@@ -49,7 +49,7 @@ extension Session {
       outgoing.isAnswer = false
       outgoing.answered = covers
     case .buckets, .bucket:
-      outgoing.repairRest.note(outgoing.rows, isWhole: covers != nil, at: now)
+      supply.repair.note(outgoing.rows, isWhole: covers != nil, at: now)
     case .rows: break
     }
   }
@@ -80,7 +80,7 @@ extension Session {
 
 extension Message {
   /// Whether an exchange begins or ends with it.
-  var bordersExchange: Bool {
+  package var bordersExchange: Bool {
     switch self {
     case .begin, .end, .pause: true
     default: false

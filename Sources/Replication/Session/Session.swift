@@ -82,6 +82,8 @@ package struct Session: Sendable {
   var keysTold: UInt64?
   /// What the peer has cost for nothing.
   package internal(set) var toll = Toll()
+  /// What the peer was sent and has not shown to have.
+  package internal(set) var supply = Supply()
 
   package init(_ configuration: Configuration, at now: Instant) {
     self.configuration = configuration
@@ -103,7 +105,9 @@ package struct Session: Sendable {
       keysTold = hello.keysHere
       send(.hello(hello), &directives, now)
     case .heard: timers.heard(now.uptime)
-    case .owes(let toll): self.toll = self.toll.joined(toll)
+    case .owes(let toll, let supply):
+      self.toll = self.toll.joined(toll)
+      self.supply = self.supply.joined(supply)
     case .stoppedReading: timers.isReading = false
     case .received(let message, let isFollowed):
       receive(message, &directives, now)
@@ -273,8 +277,13 @@ package struct Session: Sendable {
 
   mutating func close(_ bye: Bye, byPeer: Bool, _ directives: inout [Directive]) {
     guard state != .closed else { return }
+    if outgoing.phase != .idle {
+      rest(after: Frontier(), Instant(uptime: timers.lastSent, wall: 0))
+      directives.append(.closeExport)
+    }
     state = .closed
-    if outgoing.phase != .idle { directives.append(.closeExport) }
+    // As much as a row of 64 MiB, of which nothing becomes any more.
+    (incoming.pieces, incoming.staged) = ([], [])
     directives.append(.closed(bye, byPeer: byPeer))
   }
 }

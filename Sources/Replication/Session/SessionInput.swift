@@ -7,8 +7,8 @@ extension Session {
     case heard
     /// The shell does not read any more until what has arrived is worked through; ends at `heard`.
     case stoppedReading
-    /// What the peer has cost for nothing in connections before.
-    case owes(Toll)
+    /// What the peer has cost for nothing in connections before, and what it was sent.
+    indirect case owes(Toll, Supply)
     /// `isFollowed`: the next frame of the peer is here as well, and comes at once. Rows of a long
     /// exchange gather until that is not so.
     case received(Message, isFollowed: Bool = false)

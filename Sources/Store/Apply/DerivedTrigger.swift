@@ -1,3 +1,4 @@
+import Replication
 import SQLite
 
 /// A trigger of the application that only keeps something derived up to date, such as a full-text
@@ -7,13 +8,17 @@ import SQLite
 /// not, so they must run here, too.
 struct DerivedTrigger: Equatable {
   let name: String
+  /// That of the rows.
+  let table: String
+  /// Of its text, as its maker has written it.
+  let mark: UInt64
   /// The part of the text after the name: event, table, condition, body.
   private var rest: String
 
   /// Nil if a statement writes to a tracked table, or may do anything else than write.
   ///
   /// RAISE(IGNORE) before a row is written keeps it from its table, and nobody is told.
-  init?(sql: String, isTracked: (String) -> Bool) {
+  init?(sql: String, of table: String = "", isTracked: (String) -> Bool) {
     let text = SQLText(sql)
     guard !text.raisesIgnore else { return nil }
     let tokens = text.tokens
@@ -25,6 +30,8 @@ struct DerivedTrigger: Equatable {
     }
     guard !targets.isEmpty, areDerived else { return nil }
     self.name = tokens[nameEnd].name
+    self.table = table
+    self.mark = hash64(sql.utf8)
     let bytes = Array(sql.utf8)
     self.rest = String(decoding: bytes[tokens[nameEnd].bytes.upperBound...], as: UTF8.self)
   }

@@ -10,8 +10,9 @@ final class DerivedTriggers: FilePart {
     var installed = 0
     /// As many may have been made: a transaction that is rolled back brings some back.
     var made = 0
-    /// What one of them failed with.
-    var trouble: String?
+    /// What they have failed with, and how much of that is in the file.
+    var troubles = DerivedTroubles()
+    var saved = DerivedTroubles()
     /// In how many rows of the open transaction one has failed. After some they are off until it
     /// ends, for each is written twice.
     var failures = 0
@@ -35,24 +36,44 @@ final class DerivedTriggers: FilePart {
   }
 
   private let connection: Connection
+  private let meta: Meta
   private let tables: Tables
   private var derivation = Derivation()
 
-  init(_ connection: Connection, _ tables: Tables) {
-    (self.connection, self.tables) = (connection, tables)
+  init(_ connection: Connection, _ meta: Meta, _ tables: Tables) {
+    (self.connection, self.meta, self.tables) = (connection, meta, tables)
   }
 
   /// Whether any is to run when a row is written.
   var isOn: Bool { derivation.installed > 0 }
 
   /// What one of them has failed with, if one has.
-  var trouble: String? { derivation.trouble }
+  var trouble: String? { derivation.troubles.text }
+
+  /// The same in a replica whose schema nobody has looked at.
+  func keptTrouble() throws(SQLiteError) -> String? {
+    var troubles = try kept()
+    troubles.keep(of: try find())
+    return troubles.text
+  }
+
+  private func kept() throws(SQLiteError) -> DerivedTroubles {
+    try meta.blob(.derivedTroubles).map(DerivedTroubles.init) ?? DerivedTroubles()
+  }
 
   /// In a new transaction rows may fit again what they do.
   func locked() throws(SQLiteError) {
     guard derivation.failures > 0 else { return }
     derivation.failures = 0
     if derivation.installed == 0, derivation.triggers != derivation.refused { try install() }
+  }
+
+  /// Keeps what they have failed with, in the transaction of the rows.
+  func save() throws(SQLiteError) {
+    let troubles = derivation.troubles
+    guard troubles != derivation.saved else { return }
+    try meta.set(.derivedTroubles, troubles.isEmpty ? .null : .blob(troubles.bytes))
+    derivation.saved = troubles
   }
 
   /// Does something that is undone if it gives false: then all is as it was.
@@ -72,6 +93,17 @@ final class DerivedTriggers: FilePart {
 
   /// Finds the derived triggers of the tracked tables and installs them anew.
   func renew() throws(SQLiteError) {
+    derivation.triggers = try find()
+    derivation.saved = try kept()
+    if derivation.troubles.isEmpty { derivation.troubles = derivation.saved }
+    derivation.troubles.keep(of: derivation.triggers)
+    if !derivation.triggers.isEmpty, derivation.triggers == derivation.refused {
+      return try remove()
+    }
+    try install()
+  }
+
+  private func find() throws(SQLiteError) -> [DerivedTrigger] {
     let rows = try connection.rows(
       """
       SELECT name, tbl_name, sql FROM main.sqlite_schema
@@ -79,17 +111,12 @@ final class DerivedTriggers: FilePart {
       """)
     let tracked = tables.tracked
     let isTracked = { (name: String) in tracked.contains { isSameName($0.nameHere, name) } }
-    derivation.triggers = rows.compactMap { row in
+    return rows.compactMap { row in
       guard let name = row[0].string, !TableSchema.isReserved(name), let sql = row[2].string,
-        row[1].string.map(isTracked) == true
+        let table = row[1].string, isTracked(table)
       else { return nil }
-      return DerivedTrigger(sql: sql, isTracked: isTracked)
+      return DerivedTrigger(sql: sql, of: table, isTracked: isTracked)
     }
-    if !derivation.triggers.isEmpty, derivation.triggers == derivation.refused {
-      return try remove()
-    }
-    derivation.trouble = nil
-    try install()
   }
 
   private func install() throws(SQLiteError) {
@@ -111,11 +138,14 @@ final class DerivedTriggers: FilePart {
   }
 
   /// Writing a row has failed: whether it can be tried again, for a trigger can be read otherwise.
-  func isReadOtherwise(after error: SQLiteError) throws(SQLiteError) -> Bool {
+  func isReadOtherwise(
+    after error: SQLiteError, of table: ReplicaTable
+  ) throws(SQLiteError) -> Bool {
     guard !connection.isAutocommit else {
       // What follows would be in no transaction. RAISE(ROLLBACK) and its like do that as well.
       if isOn, error.isConstraint {
-        (derivation.refused, derivation.trouble) = (derivation.triggers, error.message)
+        derivation.refused = derivation.triggers
+        note(error, table)
       }
       throw error
     }
@@ -132,7 +162,7 @@ final class DerivedTriggers: FilePart {
   /// them, and if that goes through the trouble is reported. They are on again for the next row, if
   /// it was the row that was to blame: else one member could leave an index stale for good.
   func write(
-    after error: SQLiteError, _ body: () throws(SQLiteError) -> Void
+    after error: SQLiteError, of table: ReplicaTable, _ body: () throws(SQLiteError) -> Void
   ) throws(SQLiteError) -> String? {
     guard isOn, !error.isBusy, !error.isFull else {
       guard error.refusesRow else { throw error }
@@ -141,12 +171,17 @@ final class DerivedTriggers: FilePart {
     try remove()
     let broken = try brokenConstraint(body)
     if broken == nil {
-      derivation.trouble = error.message
+      note(error, table)
       derivation.failures += 1
     }
     let isOfRow = error.wasRunning && derivation.failures <= Derivation.mostFailures
     if broken != nil || isOfRow { try install() }
     return broken
+  }
+
+  private func note(_ error: SQLiteError, _ table: ReplicaTable) {
+    derivation.troubles.note(
+      error.message, at: table.nameHere, among: derivation.triggers)
   }
 }
 
@@ -162,8 +197,10 @@ extension Store {
       try body()
       return nil
     } catch {
-      if try derived.isReadOtherwise(after: error) { return try writing(table, key, body) }
-      return try derived.write(after: error, body)
+      if try derived.isReadOtherwise(after: error, of: table) {
+        return try writing(table, key, body)
+      }
+      return try derived.write(after: error, of: table, body)
     }
   }
 }

@@ -29,7 +29,10 @@ package final class JournalReader: FilePart {
   }
 
   /// Entries that were folded in it wait again.
-  func rolledBack() { (backlog, dates, ended) = (Backlog(), JournalDates(), nil) }
+  func rolledBack() { forget() }
+
+  /// What was read is read again.
+  func forget() { (backlog, dates, ended) = (Backlog(), JournalDates(), nil) }
 }
 
 /// Taking what waits, slice by slice.

@@ -65,6 +65,8 @@ struct Meta {
     case remakes
     /// Set once this replica has heard that the site takes in new tables by itself.
     case takesNewTables
+    /// What triggers that keep an index or a cache have failed with (`DerivedTroubles`).
+    case derivedTroubles
     /// When the change log was read last, and what the tables looked like when it was begun
     /// (`ChangeLog`).
     case changesRead

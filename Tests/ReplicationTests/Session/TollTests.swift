@@ -18,7 +18,7 @@ import Testing
     }
     it.feed(.connected)
     it.hear(.hello(it.peerHello()))
-    it.feed(.owes(toll))
+    it.feed(.owes(toll, Supply()))
     it.feed(.mayPull(resume: Frontier()))
     it.hear(.have(it.have(Frontier())))
     return it

@@ -67,7 +67,7 @@ import Testing
     try a.write("INSERT INTO person VALUES ('a', 'Ann', 1), ('b', 'Bob', 2), ('c', 'Cy', 3)")
     try b.exchange(with: a)
     for replica in [a, b] {
-      try replica.store.setDelivered(replica.store.position.frontier[replica.store.own])
+      try replica.store.lives.setDelivered(replica.store.position.frontier[replica.store.own])
       replica.clock += 1_000
     }
     return (a, b)
@@ -101,7 +101,7 @@ import Testing
         // Where a column is gone or has another type, nothing tells a copy from an edit: what
         // loses may be one.
         if change == .add || change == .rename {
-          #expect(try replica.store.conflictList(all: true).isEmpty, "\(looks)")
+          #expect(try replica.store.conflictLog.list(all: true).isEmpty, "\(looks)")
         }
       }
     }
