@@ -321,7 +321,10 @@ extension Store {
   /// When a replica is opened there is mostly nothing to do, and to look needs no write lock;
   /// `read` is the version of the schema that `tables` has just read.
   func inspectSchema(read: Int64? = nil) throws(StoreError) {
-    var current = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
+    var current = try reporting { () throws(SQLiteError) in
+      try tables.lookForFilled()
+      return try connection.schemaVersion()
+    }
     guard current != tables.schemaVersion else { return }
     if current != read { current = try reloadTables() }
     // Most changes of the schema concern none of this; then nobody has to wait for the write lock.
@@ -357,6 +360,7 @@ extension Store {
   /// Who waits for the write lock waits for a migration as well. By the columns of before it an
   /// edit of a new column looks as if nothing had changed.
   func followSchema() throws {
+    try tables.lookForFilled()
     if try connection.schemaVersion() != tables.schemaVersion { try renewSchema() }
   }
 

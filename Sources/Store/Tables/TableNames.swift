@@ -61,6 +61,9 @@ struct TableNames {
     isPresent(id, first) && !isSameName(here(id, first), last(id, first))
   }
 
+  /// The table that bears the triggers of a local number.
+  func bearer(of id: Int64) -> String? { bearers[id] }
+
   private func isScratch(_ name: String, _ id: Int64, _ first: String) -> Bool {
     guard !isSameName(name, first) else { return false }
     let known = Set([first, last(id, first)].map(folded))

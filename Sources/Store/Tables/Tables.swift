@@ -38,6 +38,8 @@ package final class Tables: FilePart {
   let shapes: KeyShapes
   /// Under which names this file has them.
   private(set) var names = TableNames()
+  /// Empty tables that a migration is about to fill: see `isAwaited`.
+  private var awaited: [String] = []
   /// The schema that was looked at last; -1 if it is to be looked at anew.
   var schemaVersion: Int64 = -1
   /// How often the tables were read.
@@ -73,7 +75,7 @@ package final class Tables: FilePart {
     names = TableNames(seen: owner.tables, settings: owner.settings, among: objects)
     remembered = collations
     age += 1
-    (byID, idByName, hasHeld, rekeying) = ([:], [:], false, [])
+    (byID, idByName, hasHeld, rekeying, awaited) = ([:], [:], false, [], [])
     defer { noteChangedKeys() }
     for row in rows {
       guard let id = row[0].integer, let name = row[1].string else { continue }
@@ -85,8 +87,14 @@ package final class Tables: FilePart {
       let isTracked = Self.isSettings(name) || trackedKeys.contains(folded(name))
       let nameHere = names.here(id, name)
       // Without its owner's word a table is as if it were not here.
+      let isHere = isTracked && !withheld.contains(folded(name)) && names.isPresent(id, name)
+      let isFilled = try reporting { () throws(SQLiteError) in
+        if isHere { return try !isAwaited(nameHere, id) }
+        return true
+      }
+      if !isFilled { awaited.append(nameHere) }
       var known =
-        isTracked && !withheld.contains(folded(name)) && names.isPresent(id, name)
+        isHere && isFilled
         ? try Trackability.schema(of: nameHere, id: id, among: objects, on: connection, schemas)
         : nil
       known?.take(name, columns[folded(name)])
@@ -95,6 +103,27 @@ package final class Tables: FilePart {
           id: id, name: name, nameHere: nameHere, known: known, isTracked: isTracked,
           isBaseline: row[2].integer != 0, collations: remembered[folded(name)] ?? [],
           key: shapes.known(id), isLeading: isLeading(id, name)))
+    }
+  }
+
+  /// Whether a table is as if it were not here: it is empty, and its triggers hang on another one.
+  ///
+  /// A migration has said `ALTER TABLE person RENAME TO person_old; CREATE TABLE person(…)`.
+  /// It will copy the rows next. Until then nothing was deleted, and no row of others may be in its way.
+  private func isAwaited(_ name: String, _ id: Int64) throws(SQLiteError) -> Bool {
+    guard let bearer = names.bearer(of: id), !isSameName(bearer, name) else { return false }
+    return try !hasRows(name)
+  }
+
+  private func hasRows(_ name: String) throws(SQLiteError) -> Bool {
+    try connection.row("SELECT 1 FROM main.\(quoted(name)) LIMIT 1") != nil
+  }
+
+  /// A table that was empty may be filled by now, though the schema is the same.
+  func lookForFilled() throws(SQLiteError) {
+    for name in awaited where (try? hasRows(name)) ?? true {
+      schemaVersion = -1
+      return
     }
   }
 

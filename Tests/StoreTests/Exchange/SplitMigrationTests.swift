@@ -79,6 +79,26 @@ import Testing
     return [0, all] + (0..<count).flatMap { [1 << $0, all ^ 1 << $0] }
   }
 
+  /// Rows that others have come back only when the migration has put its own in.
+  @Test(arguments: [Way.backup, .old], Change.allCases)
+  func `is in nobody's way, with nodes in touch`(way: Way, change: Change) throws {
+    let steps = way.steps(change)
+    for looks in Self.looks(steps.count) {
+      let (a, b) = try replicas()
+      for (place, step) in steps.enumerated() {
+        try a.write(step)
+        guard looks & 1 << place != 0 else { continue }
+        for _ in 1...2 { try a.exchange(with: b) }
+        #expect(try b.content("person").count == 3, "\(looks)")
+      }
+      for _ in 1...2 { try a.exchange(with: b) }
+      for replica in [a, b] {
+        let names = try replica.application.prepareRows("SELECT name FROM person ORDER BY id")
+        #expect(names == ["Ann", "Bob", "Cy"], "\(looks)")
+      }
+    }
+  }
+
   @Test(arguments: Way.allCases, Change.allCases)
   func `undoes no edit and no delete, whenever the node looks`(way: Way, change: Change) throws {
     let steps = way.steps(change)
