@@ -109,7 +109,7 @@ package final class Tables: FilePart {
   /// Whether a table is as if it were not here: it is empty, and its triggers hang on another one.
   ///
   /// A migration has said `ALTER TABLE person RENAME TO person_old; CREATE TABLE person(…)`.
-  /// It will copy the rows next. Until then nothing was deleted, and no row of others may be in its way.
+  /// It will copy the rows next. Nothing was deleted, and no row of others may be in its way.
   private func isAwaited(_ name: String, _ id: Int64) throws(SQLiteError) -> Bool {
     guard let bearer = names.bearer(of: id), !isSameName(bearer, name) else { return false }
     return try !hasRows(name)
