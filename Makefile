@@ -126,6 +126,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@scripts/simulator.sh
 	@$(SIMULATOR) laws --seeds 500 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 200000 --jobs $(JOBS)
+	@$(SIMULATOR) schemas --split --seeds 20000 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(RETURNS)

@@ -42,6 +42,7 @@ struct Request {
   var hasNumbers = false
   /// Tables get other names.
   var renamesTables = false
+  var splitsMigrations = false
 
   init(_ arguments: [String]) throws(Complaint) {
     var rest = arguments[...]
@@ -62,6 +63,7 @@ struct Request {
       case "--stop": stops = true
       case "--numbers": hasNumbers = true
       case "--tables": renamesTables = true
+      case "--split": splitsMigrations = true
       case "--with": with = try Self.kinds(rest.popFirst() ?? "")
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
       default: try take(option, rest.popFirst())
@@ -120,6 +122,7 @@ struct Request {
     if stops { options.append("--stop") }
     if hasNumbers { options.append("--numbers") }
     if renamesTables { options.append("--tables") }
+    if splitsMigrations { options.append("--split") }
     return options
   }
 

@@ -15,6 +15,7 @@ enum Schemas {
     for seed in request.first..<request.first + request.count {
       var plan = SchemaRun.Plan(seed: seed, numbers: request.hasNumbers)
       plan.renamesTables = request.renamesTables
+      plan.splitsMigrations = request.splitsMigrations
       var run = SchemaRun(plan, isTold: request.isTold)
       count += 1
       for line in run.story { print(line) }
@@ -27,6 +28,7 @@ enum Schemas {
       }
       let options =
         (request.hasNumbers ? " --numbers" : "") + (request.renamesTables ? " --tables" : "")
+        + (request.splitsMigrations ? " --split" : "")
       print("failed: .build/simulator/release/FlotillaSimulator schemas --seed \(seed)\(options)")
       for fault in run.faults { print("  \(fault)") }
       // Whole and at once: others may write to the same pipe, and somebody waits.

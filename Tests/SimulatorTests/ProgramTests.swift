@@ -77,7 +77,7 @@ struct `The simulator` {
 
   @Test func `finds no fault where anchors are copied`() throws {
     try Program.run(
-      "full", "--seeds", "300", "--first", "301", "--jobs", "2", "--with", "office,clone")
+      "full", "--seeds", "300", "--first", "601", "--jobs", "2", "--with", "office,clone")
   }
 
   @Test(arguments: [("pure", "3000"), ("full", "150")])
@@ -87,6 +87,11 @@ struct `The simulator` {
     try Program.run(
       depth, "--seeds", count, "--first", "1000", "--jobs", "2", "--with",
       "collection,restore,absence,clone", "--steps", "250")
+  }
+
+  @Test func `finds 400 schemas equal whose migrations commit their statements one by one`() throws
+  {
+    try Program.run("schemas", "--split", "--seeds", "400", "--first", "7000001", "--jobs", "2")
   }
 
   @Test func `finds 2,000 schemas and their migrations equal, whole and complete`() throws {

@@ -29,7 +29,29 @@ extension Migration {
     ]
     statements += made.indexes.map { next.creation(of: $0, on: made) }
     statements += next.tables.flatMap { $0.triggers.map(next.creation(of:)) }
-    return Migration(statements: statements, schema: next, isWithoutForeignKeys: true)
+    return Migration(
+      statements: statements, schema: next, isWithoutForeignKeys: true, remade: table.name)
+  }
+
+  /// The same with the table of before renamed first, and the new one made under its name.
+  var settingAside: [String] {
+    guard let remade else { return statements }
+    let (fresh, old) = ("new__\(remade)", "old_\(remade)")
+    return statements.flatMap { sql -> [String] in
+      if sql.hasPrefix("CREATE TABLE \(quoted(fresh))") {
+        // It may refer to itself.
+        return [
+          "ALTER TABLE \(remade) RENAME TO \(old)",
+          sql.replacing(quoted(fresh), with: quoted(remade)),
+        ]
+      }
+      if sql.hasPrefix("INSERT INTO \(fresh)("), sql.hasSuffix(" FROM \(remade)") {
+        let rest = sql.dropFirst("INSERT INTO \(fresh)".count).dropLast(remade.count)
+        return ["INSERT INTO \(remade)\(rest)\(old)"]
+      }
+      if sql == "DROP TABLE \(remade)" { return ["DROP TABLE \(old)"] }
+      return sql.hasPrefix("ALTER TABLE \(fresh) RENAME") ? [] : [sql]
+    }
   }
 
   /// One thing that is different in the new table.

@@ -8,6 +8,8 @@ struct Migration {
   var newTables: [String] = []
   /// Foreign keys are off meanwhile, as migration tools do where they make a table anew.
   var isWithoutForeignKeys = false
+  /// The table that it makes anew.
+  var remade: String?
   /// Two tables exchange their names.
   var exchangesTables = false
   var writesRows: Bool { statements.contains { $0.hasPrefix("UPDATE") } }

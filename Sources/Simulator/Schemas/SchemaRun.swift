@@ -12,6 +12,8 @@ package struct SchemaRun {
     package var hasNumbers: Bool
     /// Whether tables get other names.
     package var renamesTables = false
+    /// Whether migrations commit their statements one by one.
+    package var splitsMigrations = false
     /// Steps that are left out.
     package var without: Set<Int> = []
     /// At most so many migrations.
@@ -175,8 +177,13 @@ extension SchemaRun {
     // Which of two is which nobody can tell if they were made anew and then exchange their names.
     if isLookedAt || migration.exchangesTables { try node.foldAll() }
     let before = try node.marks()
+    let isSplit = plan.splitsMigrations && migration.isWithoutForeignKeys
     do {
-      try make(migration, on: node.program)
+      if isSplit {
+        for line in try node.makeInParts(migration, &random) { tale.tell(line) }
+      } else {
+        try make(migration, on: node.program)
+      }
     } catch let error as SQLiteError where error.message.contains("trigger _flotilla_") {
       // A column is to go whose unique index has just gone: once somebody has looked, it may.
       tale.tell("    a second time, for: \(error.message)")
@@ -184,7 +191,8 @@ extension SchemaRun {
       try make(migration, on: node.program)
     }
     node.migrated(to: migration.schema)
-    faults += trail.migrated(before: before, after: try node.marks())
+    // Between the statements of one rows may come to wait.
+    if !isSplit { faults += trail.migrated(before: before, after: try node.marks()) }
     // Programs go on at once, before anybody has looked.
     if random.chance(500) { try write(index, &random, isFolding: false) }
     if !migration.newTables.isEmpty {
