@@ -3,8 +3,8 @@ import SQLite
 
 /// What derived triggers have failed with, by the table of the rows: what they keep lacks these.
 ///
-/// It is known until somebody makes a trigger of that table anew or drops it, for who does that
-/// looks after what it keeps as well; nothing else tells that an index is whole again.
+/// It is known until somebody makes a trigger of that table anew or drops it: who does that looks
+/// after what it keeps as well. Nothing else tells that an index is whole again.
 struct DerivedTroubles: Equatable {
   private struct Trouble: Equatable {
     /// Of the triggers of the table, as they were then.
