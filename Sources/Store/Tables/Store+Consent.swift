@@ -16,7 +16,7 @@ extension Store {
     let choices = tables.choices
     let choice = try choices[name]
     if choice == .asked || choice == .declined { return true }
-    let isHere = try hasRows(name)
+    let isHere = try tables.hasRows(name)
     // Whoever joins with a file says that its tables are the site's.
     let isKnown = try choice == .ended || meta.text(.joining) != nil
     // One that has appeared since the site takes in new tables comes from the same migration.
@@ -91,16 +91,5 @@ extension Store {
     case .apart, .ended, nil:
       if table.isHere { try choices.set(.ended, for: table.nameHere) }
     }
-  }
-
-  func hasRows(_ name: String) throws -> Bool {
-    let found = try connection.row(
-      """
-      SELECT name FROM main.sqlite_schema
-      WHERE type = 'table' AND name = ? COLLATE NOCASE AND rootpage > 0
-      """, [.string(name)])
-    guard let declared = found?[0].string else { return false }
-    return try connection.prepareScalar(
-      "SELECT EXISTS (SELECT 1 FROM main.\(quoted(declared)))") != 0
   }
 }

@@ -131,7 +131,7 @@ extension Store {
     let choice = try tables.choices[name]
     if try choice == .ended || meta.text(.joining) != nil { return true }
     guard choice == nil else { return false }
-    if try meta.integer(.takesNewTables) != nil || !hasRows(name) { return true }
+    if try meta.integer(.takesNewTables) != nil || !tables.hasRows(name) { return true }
     return try resembles(table, name) && holds(table, under: name)
   }
 

@@ -115,16 +115,21 @@ package final class Tables: FilePart {
     return try !hasRows(name)
   }
 
-  private func hasRows(_ name: String) throws(SQLiteError) -> Bool {
-    try connection.row("SELECT 1 FROM main.\(quoted(name)) LIMIT 1") != nil
+  /// Whether this file has such a table, and rows in it.
+  func hasRows(_ name: String) throws(SQLiteError) -> Bool {
+    let found = try connection.row(
+      """
+      SELECT name FROM main.sqlite_schema
+      WHERE type = 'table' AND name = ? COLLATE NOCASE AND rootpage > 0
+      """, [.string(name)])
+    guard let declared = found?[0].string else { return false }
+    return try connection.prepareScalar(
+      "SELECT EXISTS (SELECT 1 FROM main.\(quoted(declared)))") != 0
   }
 
   /// A table that was empty may be filled by now, though the schema is the same.
   func lookForFilled() throws(SQLiteError) {
-    for name in awaited where (try? hasRows(name)) ?? true {
-      schemaVersion = -1
-      return
-    }
+    for name in awaited where try hasRows(name) { schemaVersion = -1 }
   }
 
   /// Rows of another shape of key than the table of their name has here.
