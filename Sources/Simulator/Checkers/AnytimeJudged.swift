@@ -3,7 +3,8 @@ import Replication
 /// An anchor judges an edit once in its term, and what comes together in the order of the stamps.
 /// What its author was told stays, and nobody is told that an edit was accepted that was rejected.
 ///
-/// Two copies of the anchor may be in office at once, until they hear of each other. Both judge.
+/// Two copies of the anchor may hold one office until they hear of each other. Both judge, perhaps
+/// one after the other.
 enum AnytimeJudged {
   static func check(
     _ before: Observation, _ after: Observation, own: Origin, waited: [UInt64] = [],
@@ -11,7 +12,11 @@ enum AnytimeJudged {
   ) {
     guard let office = after.office else { return }
     let held = [office, before.office].compactMap { $0 }.first { $0.certifies }
-    history.note(office: held?.term, in: own, at: node)
+    history.note(office: held?.term, in: own, at: node) { life in
+      office.rulings.contains {
+        $0.kind == OfficeView.tookOffice && $0.dot.origin == life && $0.term == held?.term
+      }
+    }
     let rulings = office.rulings(since: before.office)
     for ruling in rulings where ruling.kind < 128 {
       let word = Lineage.Word(edit: ruling.edit, term: ruling.term)
@@ -32,7 +37,8 @@ enum AnytimeJudged {
     var last: (edit: Dot, stamp: Stamp, ruling: UInt64)?
     for ruling in rejections where !history.lineage.wasWrittenOver(ruling.edit) {
       guard let edit = history.lineage.edits[ruling.edit], let stamp = edit.stamp,
-        !history.traces.rows.contains(edit.row), !history.lineage.wasRedated(ruling.edit)
+        !history.isForked(ruling.edit), !history.traces.rows.contains(edit.row),
+        !history.lineage.wasRedated(ruling.edit)
       else { continue }
       if let last, last.stamp > stamp,
         !waited.contains(where: { last.ruling <= $0 && $0 < ruling.dot.seq })

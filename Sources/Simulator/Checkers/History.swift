@@ -91,22 +91,22 @@ struct History {
   /// By origin, the number above which that may be.
   private var forks: [Origin: UInt64] = [:]
 
-  /// By the copy of a node that runs, the office that it holds.
+  /// By the copy of a node, the office that it holds, also while it is off.
   private var offices: [String: (term: Term, life: Origin)] = [:]
-  /// The lives of two copies that held one office at once: neither knew of the other.
+  /// The lives of two copies that held one office, and one did not know of the other.
   private(set) var doubles: Set<Origin> = []
 
   /// Where copies run a node is in the office of a term, or in none.
-  mutating func note(office term: Term?, in life: Origin, at node: String) {
+  mutating func note(
+    office term: Term?, in life: Origin, at node: String, hasHeardOf: (Origin) -> Bool
+  ) {
     guard hasCopies else { return }
     offices[node] = term.map { ($0, life) }
-    for other in offices.values where other.term == term && other.life != life {
+    for other in offices.values
+    where other.term == term && other.life != life && !hasHeardOf(other.life) {
       doubles.formUnion([life, other.life])
     }
   }
-
-  /// Its process is gone.
-  mutating func leaveOffice(at node: String) { offices[node] = nil }
 
   mutating func fork(_ origin: Origin, above seq: UInt64) {
     forks[origin] = min(forks[origin] ?? seq, seq)

@@ -9,6 +9,8 @@ struct OfficeView {
     var term: Term
   }
 
+  static let tookOffice = Ruling.Kind.tookOffice.rawValue
+
   /// The highest term that it follows, and whether somebody is its anchor.
   var term = Term.none
   var isHeld = false

@@ -137,7 +137,7 @@ extension MemoryReplica {
     }
   }
 
-  private func standDownAgain(_ edits: inout MemoryEdits, at now: Instant) {
+  func standDownAgain(_ edits: inout MemoryEdits, at now: Instant) {
     let known = file.frontier.without(origin)
     let isUnheard = file.office.rulings.values.contains {
       $0.ruling.kind == .stoodDown && $0.ruling.rule == id.description

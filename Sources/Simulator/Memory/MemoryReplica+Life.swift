@@ -84,12 +84,13 @@ extension MemoryReplica {
     // Which of its edits wait for a verdict the store remembers over lives.
     file.office.view.verdicts = [:]
     (file.office.again, file.office.written) = ([:], [:])
+    var edits = beginEdits()
+    standDownAgain(&edits, at: now)
     if file.office.office.part != .none {
       file.office.office.part = .none
-      var edits = beginEdits()
       rule(.stoodDown, &edits, at: now)
-      file.frontier.raise(origin, to: edits.seq)
     }
+    file.frontier.raise(origin, to: edits.seq)
     if doubt.hidesDeletes { file.stability.miss() }
     if let mark = mark ?? file.stability.renewal?.mark { beginRenewal(to: mark) }
     commit(isDurable: true)

@@ -17,7 +17,6 @@ extension World {
 
   mutating func leave(_ node: Int, after pause: Int64) {
     nodes[node].startsAt = time + pause
-    history.leaveOffice(at: nodes[node].replica.name)
     (nodes[node].online, nodes[node].hasWork, nodes[node].behind) = (0, false, nil)
     nodes[node].doubted = nil
     (nodes[node].mesh, nodes[node].wasTwin) = (Mesh(node: nodes[node].replica.id), false)

@@ -79,8 +79,7 @@ extension Store {
     let places = try shelf.slice(after: place, limit: pace.comparedRows)
     for place in places {
       guard let table = tables.byID[place.table], table.isTracked,
-        let version = try versions.version(table: place.table, key: place.key),
-        office.mustCertify(version, isForced: officeRecord.certifiesAll)
+        let version = try versions.version(table: place.table, key: place.key)
       else { continue }
       _ = try holdIfParked(version, table, place.key)
     }

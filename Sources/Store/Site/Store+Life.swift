@@ -89,10 +89,11 @@ extension Store {
       guard let table = tables.byID[item.table] else { continue }
       try reissue(item, of: table, above: common, &edits)
     }
+    try origins.lower(old, to: common)
+    try standDownAgain(&edits, at: now)
     try connection.run(
       "DELETE FROM _flotilla_ruling WHERE origin = ? AND seq > ?",
       [.integer(number), .integer(Int64(common))])
-    try origins.lower(old, to: common)
     try verdicts.settleUnsent(beyond: origins.frontier, at: now)
     try progress.clear()
     // Their verdicts are under other numbers now.

@@ -169,7 +169,7 @@ extension Store {
   }
 
   /// That this node stood down may be known to nobody else, and a successor waits to hear it.
-  private func standDownAgain(_ edits: inout Edits, at now: Instant) throws {
+  func standDownAgain(_ edits: inout Edits, at now: Instant) throws {
     let known = origins.frontier.without(own)
     let isUnheard = try rulings.standDowns().contains {
       $0.ruling.rule == node.description && $0.version.dot.origin != own

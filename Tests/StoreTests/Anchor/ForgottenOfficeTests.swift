@@ -7,9 +7,11 @@ import Testing
 @Suite struct `An office that a file has forgotten` {
   private func office(_ replica: TestReplica) -> Office.Part { replica.store.currentOffice.part }
 
-  private func begin(_ replica: TestReplica, life: UInt64 = 77) throws {
+  private func begin(
+    _ replica: TestReplica, life: UInt64 = 77, reissuingAbove common: UInt64? = nil
+  ) throws {
     try replica.store.beginLife(
-      .restored, origin: Origin(rawValue: life), life: life, run: life, reissuingAbove: nil,
+      .restored, origin: Origin(rawValue: life), life: life, run: life, reissuingAbove: common,
       at: replica.now)
   }
 
@@ -131,6 +133,20 @@ import Testing
     let hasResigned = try site.b.store.hasResigned(
       a.store.node, in: site.appointments.last!.term, wasAppointed: false)
     #expect(hasResigned)
+  }
+
+  /// Nobody has heard that it stood down when it begins a life: that word is said again.
+  @Test func `is left to the next one by a life that begins before anybody has heard it`() throws {
+    let site = try AnchorSite("client-wins")
+    try site.meet()
+    let known = site.anchor.store.position.frontier[site.anchor.store.own]
+    try site.appoint(site.b)
+    #expect(office(site.anchor) == .none && office(site.b) == .waiting)
+    try begin(site.anchor, reissuingAbove: known)
+    try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try site.meet()
+    #expect(office(site.b) == .judging)
+    #expect(try site.isEqual && site.anchor.text() == "of a" && site.a.pendingTexts.isEmpty)
   }
 
   @Test func `is kept over a start`() throws {
