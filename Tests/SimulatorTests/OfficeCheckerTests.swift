@@ -54,4 +54,19 @@ import Testing
       Instant(uptime: 0, wall: 1_900_000_000_000), &history)
     #expect(history.faults.count == faults)
   }
+
+  @Test(arguments: [true, false])
+  func `two copies judge apart only while one does not know of the other`(hasHeard: Bool) {
+    var history = History()
+    history.hasCopies = true
+    let lives = [Templates.origin(of: 1), Templates.origin(of: 1, life: 1)]
+    let other = Templates.origin(of: 2)
+    for (life, node) in zip(lives + [other], ["node-1", "node-3", "node-2"]) {
+      // The first is off by now, and still has the office in its file.
+      history.note(office: Term(number: 2, incarnation: 1), in: life, at: node) { _, _ in
+        hasHeard
+      }
+    }
+    #expect(history.doubles == (hasHeard ? [] : Set(lives)))
+  }
 }

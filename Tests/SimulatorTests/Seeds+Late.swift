@@ -274,5 +274,17 @@ extension KeptSeed {
     KeptSeed(
       depth: .full, seed: 690_282, with: [.collection, .office], steps: 8, isDrawn: true,
       found: "programs wrote faster than was folded for so long that looking took for ever"),
+    KeptSeed(
+      depth: .full, seed: 1_868, with: [.office, .clone],
+      found: "a new life took back that it had left the office, so its successor waited for ever"),
+    KeptSeed(
+      depth: .full, seed: 336, with: [.office, .clone],
+      found: "what two anchors had certified at once stayed on a shelf under a third one"),
+    KeptSeed(
+      depth: .full, seed: 1_206, with: [.office, .clone],
+      found: "a checker took the times of an edit for those of another one under its number"),
+    KeptSeed(
+      depth: .full, seed: 1_510, with: [.office, .clone],
+      found: "a checker did not know that a copy that was off had been in office as well"),
   ]
 }

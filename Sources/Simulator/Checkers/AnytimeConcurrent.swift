@@ -33,6 +33,7 @@ enum AnytimeConcurrent {
     _ edit: Dot, _ after: Observation, _ entry: Observation.Logged, _ history: History
   ) -> Bool {
     guard let standing = after.versions[entry.row] else { return false }
+    if standing.certificate != nil, history.doubles.contains(standing.dot.origin) { return true }
     // The later edit may have given way to another one already.
     let isWrittenOver = history.lineage.edits.contains {
       $0.key.origin == edit.origin && $0.key > edit && $0.value.parents.contains(edit)

@@ -12,9 +12,9 @@ enum AnytimeJudged {
   ) {
     guard let office = after.office else { return }
     let held = [office, before.office].compactMap { $0 }.first { $0.certifies }
-    history.note(office: held?.term, in: own, at: node) { life in
+    history.note(office: held?.term, in: own, at: node) { life, term in
       office.rulings.contains {
-        $0.kind == OfficeView.tookOffice && $0.dot.origin == life && $0.term == held?.term
+        $0.kind == OfficeView.tookOffice && $0.dot.origin == life && $0.term == term
       }
     }
     let rulings = office.rulings(since: before.office)

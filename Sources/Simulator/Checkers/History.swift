@@ -93,17 +93,21 @@ struct History {
 
   /// By the copy of a node, the office that it holds, also while it is off.
   private var offices: [String: (term: Term, life: Origin)] = [:]
-  /// The lives of two copies that held one office, and one did not know of the other.
+  /// The lives of two copies that held office, and one did not know of the other. They judge apart,
+  /// and what one has certified may outrank what the other has, which was made on that.
   private(set) var doubles: Set<Origin> = []
 
   /// Where copies run a node is in the office of a term, or in none.
   mutating func note(
-    office term: Term?, in life: Origin, at node: String, hasHeardOf: (Origin) -> Bool
+    office term: Term?, in life: Origin, at node: String, hasHeardOf: (Origin, Term) -> Bool
   ) {
     guard hasCopies else { return }
     offices[node] = term.map { ($0, life) }
+    guard term != nil else { return }
     for other in offices.values
-    where other.term == term && other.life != life && !hasHeardOf(other.life) {
+    where other.life != life && Words.author(other.life) == Words.author(life)
+      && !hasHeardOf(other.life, other.term)
+    {
       doubles.formUnion([life, other.life])
     }
   }

@@ -23,6 +23,11 @@ enum Words {
     return "\(origin)"
   }
 
+  /// The node alone, in whatever life.
+  static func author(_ origin: Origin) -> Substring {
+    self.origin(origin).prefix { $0 != "'" }
+  }
+
   static func dot(_ dot: Dot) -> String {
     "\(origin(dot.origin)):\(dot.seq)"
   }

@@ -121,4 +121,28 @@ import Testing
           && site.a.conflicts().isEmpty)
     }
   }
+
+  /// Two were in office at once, and each has given the value to another row.
+  @Test func `is judged though a rival has certified it`() throws {
+    for pace in [Pace(), Self.slow] {
+      let site = try AnchorSite("newest-wins", schema: Self.schema, pace: pace)
+      try site.meet()
+      try site.appoint(site.b, isForced: true, heardBy: [site.b])
+      try site.anchor.write("INSERT INTO note VALUES ('q', 'first', '7')", at: 10)
+      try site.meet([site.anchor, site.a])
+      try site.b.write("INSERT INTO note VALUES ('p', 'parked', '7')", at: 20)
+      try site.a.pull(from: site.b)
+      #expect(try site.a.store.tableSurvey.parkedRows().count == 1)
+      #expect(try site.a.version("p")?.isTentative == false)
+      try site.appoint(site.a)
+      try site.meet()
+      #expect(site.a.store.currentOffice.part == .judging)
+      #expect(try site.isEqual)
+      for replica in site.replicas {
+        #expect(try replica.store.tableSurvey.parkedRows().isEmpty)
+        #expect(try rows(replica) == ["q first 7", "r base -"])
+      }
+      #expect(try site.b.conflicts() == ["parked lost to (deleted): parked (newest-wins)"])
+    }
+  }
 }
