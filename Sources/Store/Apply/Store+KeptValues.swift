@@ -85,11 +85,13 @@ extension Store {
       let (kept, shown) = (values[index], entering.values[column])
       if let counted = entering.counted {
         // The version has a value under each of two names of the column.
-        if !statements.isSilent(shown, in: column), kept != shown, let name = counted[column] {
+        let weights = [kept, shown].map { statements.weight(of: $0, in: column) }
+        if weights[1] > 0, kept != shown, let name = counted[column] {
           let isLater = statements.isLater(names[index], than: name, of: column)
-          let isShown = !isLater || statements.isSilent(kept, in: column)
-          if !isShown || !statements.isSilent(kept, in: column) {
-            entering.unseen.append((column, isShown ? kept.sqlite : shown.sqlite))
+          let isShown = isLater ? weights[0] < weights[1] : weights[0] <= weights[1]
+          let hidden = isShown ? kept : shown
+          if !statements.isSilent(hidden, in: column) {
+            entering.unseen.append((column, hidden.sqlite))
           }
           if isShown { continue }
         }

@@ -169,4 +169,37 @@ extension RowStatements {
   private func staying(of missing: [Part]) -> [Part] {
     missing.filter { isRequired[$0.column] && defaults[$0.column] == .null }
   }
+
+  /// Under which name each column is counted in a version of that hash, nil for one that is not;
+  /// nil if the row does not show what it says.
+  ///
+  /// Until the site told another first name of a column it was counted by the `former` one. Those
+  /// of which values are `kept` beside the row may show what stayed from before.
+  func countedNames(
+    _ hash: UInt64, _ values: [Replication.Value], _ beside: Beside, kept: Set<Int>,
+    former: [String: String]
+  ) -> [String?]? {
+    let firsts: [String?] = shape.columns
+    let before: [String?] = shape.columns.map { former[folded($0)] ?? $0 }
+    var bare = beside
+    bare.rest = 0
+    for counted in before == firsts ? [firsts] : [firsts, before] {
+      guard sum(values, beside, counted).value == hash else { continue }
+      var without = counted
+      for column in kept { without[column] = nil }
+      return sum(values, bare, without).value == hash ? without : counted
+    }
+    return nil
+  }
+
+  private func sum(
+    _ values: [Replication.Value], _ beside: Beside, _ counted: [String?]
+  ) -> ContentHash {
+    var sum = ContentHash()
+    for (column, value) in values.enumerated() where defaults[column] != value {
+      if let name = counted[column] { sum.add(column: ContentHash.column(name), value) }
+    }
+    beside.add(to: &sum)
+    return sum
+  }
 }

@@ -198,7 +198,7 @@ final class RowStatements {
   /// The same for the values of a version, by their places.
   ///
   /// Its sender may take `name` and `full_name` for two columns that are one here. The value
-  /// under the later name goes in unless it says nothing; the other is none of the row.
+  /// under the later name goes in unless it says less; the other is none of the row.
   func columns(
     for names: [String], _ values: [Replication.Value]
   ) -> [(index: Int, column: Int?)] {
@@ -221,7 +221,7 @@ final class RowStatements {
         found[index] = column
         continue
       }
-      if isSilent(values[index], in: column) {
+      if weight(of: values[index], in: column) < weight(of: values[other], in: column) {
         isLeftOut.insert(index)
       } else {
         (found[index], found[other]) = (column, nil)
@@ -233,7 +233,12 @@ final class RowStatements {
 
   /// Whether a value says nothing: it is NULL, or what the column has by default.
   func isSilent(_ value: Replication.Value, in column: Int) -> Bool {
-    value == .null || value == defaults[column]
+    weight(of: value, in: column) < 2
+  }
+
+  /// How much a value says: a default least, for it may have been filled in; then NULL.
+  func weight(of value: Replication.Value, in column: Int) -> Int {
+    value == defaults[column] ? 0 : value == .null ? 1 : 2
   }
 
   /// Of two names of a column, whether the one is the later: the first one is the earliest, and
@@ -357,39 +362,6 @@ final class RowStatements {
   /// The same with what is kept beside the row.
   func sum(_ values: [Replication.Value], _ beside: Beside) -> ContentHash {
     var sum = sum(values)
-    beside.add(to: &sum)
-    return sum
-  }
-
-  /// Under which name each column is counted in a version of that hash, nil for one that is not;
-  /// nil if the row does not show what it says.
-  ///
-  /// Until the site told another first name of a column it was counted by the `former` one. Those
-  /// of which values are `kept` beside the row may show what stayed from before.
-  func countedNames(
-    _ hash: UInt64, _ values: [Replication.Value], _ beside: Beside, kept: Set<Int>,
-    former: [String: String]
-  ) -> [String?]? {
-    let firsts: [String?] = shape.columns
-    let before: [String?] = shape.columns.map { former[folded($0)] ?? $0 }
-    var bare = beside
-    bare.rest = 0
-    for counted in before == firsts ? [firsts] : [firsts, before] {
-      guard sum(values, beside, counted).value == hash else { continue }
-      var without = counted
-      for column in kept { without[column] = nil }
-      return sum(values, bare, without).value == hash ? without : counted
-    }
-    return nil
-  }
-
-  private func sum(
-    _ values: [Replication.Value], _ beside: Beside, _ counted: [String?]
-  ) -> ContentHash {
-    var sum = ContentHash()
-    for (column, value) in values.enumerated() where defaults[column] != value {
-      if let name = counted[column] { sum.add(column: ContentHash.column(name), value) }
-    }
     beside.add(to: &sum)
     return sum
   }

@@ -269,4 +269,62 @@ import Testing
     try settle(r)
     try expect(r, "'new'")
   }
+
+  /// To its author `grade` is another column than `mark`, and it has made no rename of it.
+  private static let schemas = [
+    """
+    CREATE TABLE team(id TEXT PRIMARY KEY NOT NULL);
+    CREATE TABLE job(id TEXT PRIMARY KEY NOT NULL, mark NUMERIC DEFAULT 1,
+      team TEXT REFERENCES team(id))
+    """,
+    "CREATE TABLE job(id TEXT PRIMARY KEY NOT NULL, mark NUMERIC DEFAULT 1, team TEXT)",
+  ]
+
+  /// A default that was filled in says nothing beside a NULL that somebody has written.
+  @Test(arguments: schemas)
+  func `a NULL goes before what its column has by default, also in a row that has waited`(
+    schema: String
+  ) throws {
+    let r = try [
+      TestReplica(1, schema: schema, tracking: ["job"]), TestReplica(2, schema: schema),
+    ]
+    try r[1].pull(from: r[0])
+    func migration(_ value: String) -> String {
+      """
+      BEGIN; CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, grade NUMERIC DEFAULT 1, team TEXT);
+      INSERT INTO n SELECT id, \(value), team FROM job;
+      DROP TABLE job; ALTER TABLE n RENAME TO job; COMMIT
+      """
+    }
+    try r[0].write("INSERT INTO job VALUES ('a', 5, NULL)")
+    try settle(r)
+    try r[0].write(migration("mark + 10"))
+    try r[0].write("DELETE FROM job")
+    try r[0].write("INSERT INTO job VALUES ('b', NULL, 'none')")
+    try settle(r)
+    // No other row tells what the column is here.
+    try r[1].write(migration("mark"))
+    for _ in 0..<2 { try settle(r) }
+    let rows = try r.map {
+      try $0.application.prepareRows(
+        "SELECT id || ' ' || coalesce(grade, '-') FROM job ORDER BY id")
+    }
+    #expect(rows[0] == ["b -"] && rows[1] == rows[0])
+    #expect(r[0].store.position.digest == r[1].store.position.digest)
+  }
+
+  @Test(arguments: [
+    ([.integer(1), .null], 2), ([.null, .integer(1)], 1), ([.integer(5), .null], 1),
+    ([.integer(5), .integer(7)], 2), ([.null, .integer(7)], 2),
+  ] as [([Replication.Value], Int)])
+  func `of two values for a column the later goes in, unless it says less`(
+    values: [Replication.Value], chosen: Int
+  ) throws {
+    let r = try TestReplica(1, schema: Self.schemas[1], tracking: ["job"])
+    try r.write("ALTER TABLE job RENAME COLUMN mark TO grade")
+    try r.foldAll()
+    let statements = try #require(r.store.tables.table("job")?.statements)
+    let columns = statements.columns(for: ["id", "mark", "grade"], [.text([97])] + values)
+    #expect(columns.compactMap { $0.column == 1 ? $0.index : nil } == [chosen])
+  }
 }
