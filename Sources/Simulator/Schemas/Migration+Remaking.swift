@@ -83,7 +83,10 @@ extension Migration {
       sources[column.number] = "coalesce(\(name), \(column.values[0]))"
     case 5 where column.isNotNull: next.tables[index].columns[place].isNotNull = false
     case 6 where isFree && column.check == nil:
-      guard let check = ApplicationSchema.check(on: column, &random) else { return }
+      // A value of another type may compare otherwise before it is copied.
+      guard let check = ApplicationSchema.check(on: column, &random),
+        old.tables[index].column(column.number)?.type == column.type
+      else { return }
       let standIn = ["'x'", "2", "0"].first { passes($0, check) } ?? "NULL"
       next.tables[index].columns[place].check = check
       next.tables[index].columns[place].fallback = standIn
