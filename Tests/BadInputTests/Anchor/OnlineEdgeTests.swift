@@ -24,6 +24,11 @@ extension BadInputTests {
         let first = try await desk.pair("a.db", "b.db", rows: 2)
         try await desk.succeed("anchor", "a.db", "--here", "--rule", "server-wins")
         _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", first.address)
+        // It was off when the anchor was appointed.
+        let hasHeard = try await eventually(within: .seconds(20)) {
+          try await desk.flotilla("status", "b.db").output.contains("anchor")
+        }
+        #expect(hasHeard)
         let early = try await desk.flotilla(
           "sql", "b.db", "UPDATE t SET v = 'early' WHERE id = 'k1'", "--online")
         #expect(early.status == 0, "\(early)")
