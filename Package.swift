@@ -9,8 +9,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// Tests need no optimiser of their own: what they test has been through it. Nor are they read twice,
-/// first for what others may import: that took a fifth of the time that it takes to compile them.
+/// Tests need no optimiser of their own: what they test has been through it. Nor are they read
+/// twice, first for what others may import: a fifth of the time that it took to compile them.
 let tests: [SwiftSetting] =
   strict + [
     .unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"], .when(configuration: .release))
