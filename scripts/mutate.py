@@ -29,10 +29,10 @@ BUDGET = {
     "pure returns": 8_000,
     "pure anchored": 1_000,
     "full schemas": 1_000,
-    "full offices": 600,
+    "full offices": 400,
     "full restores": 600,
-    "full swaps": 500,
-    "full changes": 300,
+    "full swaps": 300,
+    "full changes": 150,
     "full lies": 300,
     "pure strangers": 3_000,
 }

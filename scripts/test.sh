@@ -14,12 +14,12 @@ export built=$PWD/.build/tests/release
 # process and the names of the tests in it, the longest first.
 waiting='
 FlotillaTests\.
-LANTests/ChaosTests
+BadInputTests/[L-O]
 BadInputTests/[R-Z]
+LANTests/ChaosTests
 BadInputTests/[A-C]
 CrashTests\.
 LANTests/[D-Z]
-BadInputTests/[L-O]
 BadInputTests/K
 BadInputTests/[D-J]
 BadInputTests/[PQ]
@@ -74,7 +74,7 @@ run_lines() { grep . | xargs -d '\n' -P "$1" -I '{}' bash -c 'run --filter "$1"'
 run_all() {
   local skips=() line
   while read -r line; do skips+=(--skip "$line"); done < <(grep -h . <<<"$waiting$computing")
-  run_lines 3 <<<"$waiting" &
+  run_lines 4 <<<"$waiting" &
   if [[ -w /dev/shm ]]; then export TMPDIR=/dev/shm; fi
   run_lines 1 <<<"$computing" &
   run "${skips[@]}"

@@ -34,7 +34,7 @@ struct `The simulator` {
 
   @Test func `finds no fault where anchors come and go and deleted rows are let go of`() throws {
     try Program.run(
-      "full", "--seeds", "600", "--first", "602771", "--jobs", "2", "--with", "collection,office")
+      "full", "--seeds", "400", "--first", "602771", "--jobs", "2", "--with", "collection,office")
   }
 
   @Test func `finds no fault where the files of anchors are put back`() throws {
@@ -44,19 +44,19 @@ struct `The simulator` {
 
   @Test func `finds no fault where the time of the site goes wrong beside an anchor`() throws {
     try Program.run(
-      "full", "--seeds", "600", "--jobs", "2", "--with", "office,siteTime", "--without",
+      "full", "--seeds", "300", "--jobs", "2", "--with", "office,siteTime", "--without",
       "collection")
   }
 
   @Test func `finds no fault where programs write beside parked rows`() throws {
     try Program.run(
-      "full", "--seeds", "500", "--first", "740000", "--jobs", "2", "--with",
+      "full", "--seeds", "300", "--first", "740000", "--jobs", "2", "--with",
       "unique,swap,crash,diskFull")
   }
 
   @Test func `finds no fault where programs follow what changes`() throws {
     try Program.run(
-      "full", "--seeds", "300", "--first", "1000", "--jobs", "2", "--with",
+      "full", "--seeds", "150", "--first", "1000", "--jobs", "2", "--with",
       "changes,unique,swap,crash")
   }
 
@@ -66,7 +66,7 @@ struct `The simulator` {
       "--steps", "250", "--drawn")
   }
 
-  @Test(arguments: [("pure", "3000"), ("full", "400")])
+  @Test(arguments: [("pure", "3000"), ("full", "200")])
   func `finds no fault where members do not know each other's keys yet`(
     depth: String, count: String
   ) throws {
@@ -77,7 +77,7 @@ struct `The simulator` {
 
   @Test func `finds no fault where anchors are copied`() throws {
     try Program.run(
-      "full", "--seeds", "300", "--first", "601", "--jobs", "2", "--with", "office,clone")
+      "full", "--seeds", "150", "--first", "601", "--jobs", "2", "--with", "office,clone")
   }
 
   @Test(arguments: [("pure", "3000"), ("full", "150")])
@@ -94,13 +94,13 @@ struct `The simulator` {
     try Program.run("schemas", "--split", "--seeds", "400", "--first", "7000001", "--jobs", "2")
   }
 
-  @Test func `finds 2,000 schemas and their migrations equal, whole and complete`() throws {
-    try Program.run("schemas", "--seeds", "1800", "--jobs", "2")
-    try Program.run("schemas", "--first", "900001", "--seeds", "200", "--tables", "--jobs", "2")
+  @Test func `finds 1,000 schemas and their migrations equal, whole and complete`() throws {
+    try Program.run("schemas", "--seeds", "900", "--jobs", "2")
+    try Program.run("schemas", "--first", "900001", "--seeds", "100", "--tables", "--jobs", "2")
   }
 
-  @Test func `finds the laws of merging kept in all orders and 200,000 random cases`() throws {
-    try Program.run("laws", "--seeds", "10", "--jobs", "2")
+  @Test func `finds the laws of merging kept in all orders and 100,000 random cases`() throws {
+    try Program.run("laws", "--seeds", "5", "--jobs", "2")
   }
 }
 

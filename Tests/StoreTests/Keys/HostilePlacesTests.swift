@@ -8,6 +8,15 @@ import Testing
 @Suite struct HostilePlacesTests {
   static let meant = Dot(HostileKeysTests.liar, 1 << 40)
 
+  /// Sixteen keys under which a row was before, by its number.
+  private static func places(of number: Int, above: Int, _ created: Dot) -> [FormerKey] {
+    (0..<16).map { (place: Int) -> FormerKey in
+      let value: Int64 = Int64(number * 16 + place + above)
+      let key = Key([.integer(value)], collations: [])!
+      return FormerKey(key: key, created: created, edit: created)
+    }
+  }
+
   /// Rows each of which was under 16 other keys before, as one row that was made once.
   private func claim(_ count: Int, of created: Dot, to replica: TestReplica) throws {
     let rows = (1...count).map { number in
@@ -16,10 +25,7 @@ import Testing
         [.integer(Int64(500_000 + number)), HostileKeysTests.text("x")]
       ) {
         $0.numbering.turn = .zero
-        $0.numbering.former = (0..<16).map { place in
-          let key = Key([.integer(Int64(number * 16 + place + 10_000))], collations: [])!
-          return FormerKey(key: key, created: created, edit: created)
-        }
+        $0.numbering.former = Self.places(of: number, above: 10_000, created)
       }
     }
     try HostileKeysTests.send(rows, to: replica)
@@ -64,10 +70,7 @@ import Testing
       ) {
         $0.created = Self.meant
         $0.numbering.turn = .zero
-        $0.numbering.former = (0..<16).map { place in
-          let key = Key([.integer(Int64(number * 16 + place))], collations: [])!
-          return FormerKey(key: key, created: Self.meant, edit: Self.meant)
-        }
+        $0.numbering.former = Self.places(of: number, above: 0, Self.meant)
       }
     }
     try HostileKeysTests.send(rows, to: replica)
