@@ -118,13 +118,13 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 400 --jobs $(JOBS) $(OFFICES)
 	@$(SIMULATOR) full --seeds 600 --jobs $(JOBS) $(RESTORES)
 	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(TIMES)
-	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(TWINS)
+	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(TWINS)
 	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(LIES)
 	@$(SIMULATOR) full --seeds 300 --jobs $(JOBS) $(SWAPS)
 	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(CHANGES)
-	@$(SIMULATOR) laws --seeds 5 --jobs $(JOBS)
-	@$(SIMULATOR) schemas --seeds 900 --jobs $(JOBS)
-	@$(SIMULATOR) schemas --seeds 100 --jobs $(JOBS) $(TABLES)
+	@$(SIMULATOR) laws --seeds 10 --jobs $(JOBS)
+	@$(SIMULATOR) schemas --seeds 1800 --jobs $(JOBS)
+	@$(SIMULATOR) schemas --seeds 200 --jobs $(JOBS) $(TABLES)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
 	@scripts/simulator.sh

@@ -77,7 +77,7 @@ struct `The simulator` {
 
   @Test func `finds no fault where anchors are copied`() throws {
     try Program.run(
-      "full", "--seeds", "150", "--first", "601", "--jobs", "2", "--with", "office,clone")
+      "full", "--seeds", "300", "--first", "201", "--jobs", "2", "--with", "office,clone")
   }
 
   @Test(arguments: [("pure", "3000"), ("full", "150")])
@@ -94,13 +94,13 @@ struct `The simulator` {
     try Program.run("schemas", "--split", "--seeds", "400", "--first", "7000001", "--jobs", "2")
   }
 
-  @Test func `finds 1,000 schemas and their migrations equal, whole and complete`() throws {
-    try Program.run("schemas", "--seeds", "900", "--jobs", "2")
-    try Program.run("schemas", "--first", "900001", "--seeds", "100", "--tables", "--jobs", "2")
+  @Test func `finds 2,000 schemas and their migrations equal, whole and complete`() throws {
+    try Program.run("schemas", "--seeds", "1800", "--jobs", "2")
+    try Program.run("schemas", "--first", "900001", "--seeds", "200", "--tables", "--jobs", "2")
   }
 
-  @Test func `finds the laws of merging kept in all orders and 100,000 random cases`() throws {
-    try Program.run("laws", "--seeds", "5", "--jobs", "2")
+  @Test func `finds the laws of merging kept in all orders and 200,000 random cases`() throws {
+    try Program.run("laws", "--seeds", "10", "--jobs", "2")
   }
 }
 
