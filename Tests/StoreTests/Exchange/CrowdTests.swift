@@ -185,6 +185,27 @@ import Testing
     #expect(try other.store.survey.figures().parked == 0)
   }
 
+  /// Rows of somebody else come meanwhile, before the first one is parked: then nothing waits.
+  @Test func `rows that were parked before come back if the merge fails before it begins`() throws {
+    let (ann, other) = try pair()
+    let bob = try TestReplica(3, schema: Self.schema)
+    try bob.exchange(with: ann)
+    try bob.write("INSERT INTO customer VALUES ('e', NULL)")
+    try bob.foldAll()
+    try delete(ann)
+    let slice = try #require(try slices(from: ann, at: other).last)
+    #expect(try other.store.mergeIfRoom(slice, at: other.now) == nil)
+    other.store.beginMakingWay()
+    try other.pull(from: bob)
+    while other.store.isMakingWay { _ = try other.store.fold(at: other.now) }
+    #expect(try count(other, "invoice") == 0)
+    #expect(other.store.parking.recall == nil)
+    other.store.endMakingWay()
+    try fold(other, "invoice", by: 3)
+    #expect(try count(other, "invoice") == 20)
+    #expect(try other.store.survey.figures().parked == 0)
+  }
+
   @Test func `rows that refer to what refers to it are parked before those`() throws {
     let (ann, other) = try pair()
     for number in 0..<30 {
