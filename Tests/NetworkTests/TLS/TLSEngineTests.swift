@@ -74,6 +74,21 @@ struct TLSEngineTests {
     #expect((pair.client.state == .open) == isTrusted)
   }
 
+  @Test(
+    "end where records say next to nothing, and not where they say little",
+    arguments: [(1, false), (40, true)])
+  func crumbs(length: Int, isOpen: Bool) throws {
+    var pair = try TLSPair(TestMember().accepting(), TestMember().dialling())
+    pair.carry()
+    for _ in 0..<10_000 where pair.server.state == .open {
+      try pair.client.write([UInt8](repeating: 7, count: length))
+      pair.carry()
+    }
+    #expect((pair.server.state == .open) == isOpen)
+    #expect(pair.toServer.count <= 10_000 * length)
+    #expect(isOpen || pair.toServer.count < 3_500)
+  }
+
   @Test("pair by a secret that both know")
   func pairing() throws {
     let identity = Array("an invitation".utf8)
