@@ -9,10 +9,10 @@ it shall be. `depth: pure returns` looks where machines come back and deleted ro
 `pure anchored` where they do beside an anchor, `full schemas` where tables and columns come and go,
 `full offices` where anchors do, `full restores` where their files are put back, `full swaps` where
 programs write beside parked rows, `full changes` where they follow what changes, `full lies` where
-a member lies, `pure strangers` where members do not know each other's keys yet, `schemas` where
-schemas are random. In a copy of the tree each is applied alone, the simulator is built and runs
-until it finds a fault or has spent the schedules that `make test` runs. The tree as it is comes
-first: where it fails by itself nothing can be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be built.
+a member lies, `pure strangers` where members do not know each other's keys yet. In a copy of the
+tree each is applied alone, the simulator is built and runs until it finds a fault or has spent the
+schedules that `make test` runs. The tree as it is comes first: where it fails by itself nothing can
+be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be built.
 Prints a table; the status is 0 only if all were found.
 """
 import pathlib
@@ -35,10 +35,9 @@ BUDGET = {
     "full changes": 300,
     "full lies": 300,
     "pure strangers": 3_000,
-    "schemas": 2_000,
 }
-ALONE = {"full": ["--first", "1293"]}
 KINDS = {
+    "full": ["--first", "1293"],
     "returns": ["--with", "collection,slowness", "--steps", "250"],
     "anchored": ["--with", "collection,slowness,office", "--steps", "250"],
     "schemas": [
@@ -104,12 +103,10 @@ def seeds_needed(program, depth, budget):
     """How many schedules it took, or None."""
     kind, *more = depth.split()
     arguments = [program, kind, "--seeds", str(budget), "--stop"]
-    for name in more:
-        arguments += KINDS[name]
-    if not more:
-        arguments += ALONE.get(kind, [])
+    for name in more or [kind]:
+        arguments += KINDS.get(name, [])
     result = subprocess.run(arguments, capture_output=True, text=True)
-    counts = re.findall(r"^(\d+) (?:\w+ )?sche\w+, (\d+) failed", result.stdout, flags=re.M)
+    counts = re.findall(r"^(\d+) \w+ schedules, (\d+) failed", result.stdout, flags=re.M)
     done, failed = (sum(map(int, column)) for column in zip(*counts)) if counts else (0, 0)
     if result.returncode == 0 and failed == 0 and done == budget:
         return None
