@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measures what one hostile member costs the others.
 
-usage: siege.py PROGRAM [SECONDS]
+usage: siege.py PROGRAM [SECONDS [ROWS [STORY…]]]
 
-Two nodes have 20,000 rows, and one of them is pestered by a member: as a reader, then as a writer.
-Meanwhile a program commits a row at a time there, and another one waits for it at the other node.
-Prints the time until it is seen, that of the commit, memory and log; then how soon all is as
-before once the member is revoked. Everything stays on loopback and in a folder that is removed.
+Two nodes have 20,000 rows, or so many, and one of them is pestered by a member: as a reader, then
+as a writer. Meanwhile a program commits a row at a time there, and another one waits for it at the
+other node. Prints the time until it is seen, that of the commit, memory, log, and what both nodes
+took of a core; then how soon all is as before once the member is revoked. Everything stays on
+loopback and in a folder that is removed.
 """
 import importlib.util
 import multiprocessing
@@ -30,6 +31,10 @@ SPEC.loader.exec_module(fake)
 APART = multiprocessing.get_context("fork")
 PROGRAM = os.path.abspath(sys.argv[1])
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 8
+ROWS = int(sys.argv[3]) if len(sys.argv) > 3 else 20_000
+
+# That of the tables in a file, as `Layout.format` has it.
+FORMAT = 3
 
 
 def connects(who):
@@ -96,6 +101,29 @@ def empty(who):
                + fake.frame(6, bytes(1) + check.to_bytes(8, "big")))
 
 
+def asks_for_sums(who):
+    """Wants to know what is held, as soon as it may have been told."""
+    yield fake.hello(who) + fake.have()
+    for number in count(1):
+        yield fake.frame(20, fake.uint(number) + bytes(1))
+        time.sleep(0.05)
+
+
+def asks_for_rows(who):
+    """The same of every row."""
+    yield fake.hello(who) + fake.have() + fake.frame(20, bytes([1, 0]))
+    time.sleep(2)
+    for number in count(2):
+        yield fake.frame(20, fake.uint(number) + fake.uint(256) + bytes(range(256)))
+        time.sleep(0.05)
+
+
+def pages(who):
+    """Fetches its first copy as pages, and begins anew once it has them."""
+    yield fake.frame(1, fake.uint(FORMAT) + bytes(16) + bytes(1) + bytes(32))
+    time.sleep(0.3)
+
+
 def garbage(who):
     yield fake.hello(who) + os.urandom(20_000)
 
@@ -106,7 +134,8 @@ STORIES = {
     "asks for all": (asks, 1), "comes back for all": (returns, 1), "pings": (pings, 1),
     "unsigned rows": (unsigned, 1), "pieces of one byte": (parts, 1),
     "long frames": (long_frames, 1), "known statements": (statements, 1),
-    "empty exchanges": (empty, 1), "garbage": (garbage, 4),
+    "empty exchanges": (empty, 1), "asks for sums": (asks_for_sums, 1),
+    "asks for rows": (asks_for_rows, 1), "fetches pages": (pages, 1), "garbage": (garbage, 4),
 }
 
 
@@ -120,7 +149,7 @@ class Site:
         with sqlite3.connect(folder + "/a.db") as db:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)")
-            rows = [(number, "x" * 80) for number in range(20_000)]
+            rows = [(number, "x" * 80) for number in range(ROWS)]
             db.executemany("INSERT INTO t VALUES (?, ?)", rows)
         self.run("init", "a.db", "--all", "--name", "a")
         self.nodes = [self.serve("a.db")]
@@ -134,7 +163,7 @@ class Site:
         self.writer, self.watcher = (
             sqlite3.connect(folder + name, isolation_level=None, timeout=10)
             for name in ("/a.db", "/b.db"))
-        self.last = 100_000
+        self.last = 10 * ROWS
 
     def run(self, *words):
         done = subprocess.run(
@@ -175,6 +204,12 @@ class Site:
         sizes = [open(f"/proc/{node.pid}/status").read() for node in self.nodes]
         return max(int(re.search(r"VmRSS:\s+(\d+)", text).group(1)) / 1024 for text in sizes)
 
+    def processor(self):
+        """Seconds that the nodes have computed."""
+        texts = [open(f"/proc/{node.pid}/stat").read() for node in self.nodes]
+        fields = [text[text.rindex(")"):].split() for text in texts]
+        return sum(int(each[12]) + int(each[13]) for each in fields) / os.sysconf("SC_CLK_TCK")
+
     def log(self):
         """Bytes of what nodes have said."""
         return sum(
@@ -183,18 +218,23 @@ class Site:
 
     def measure(self, title):
         edits, log, end = [], self.log(), time.time() + SECONDS
+        start, computed = time.time(), self.processor()
         while time.time() < end:
             edits.append(self.edit())
             time.sleep(0.01)
+        share = 100 * (self.processor() - computed) / (time.time() - start)
         commits, seen = (sorted(each) for each in zip(*edits))
         print(
             f"{title:27} {len(edits):5}  {part(seen, 0.5):7.1f} {part(seen, 0.99):7.1f}"
             f" {part(seen, 1):7.1f}  {part(commits, 0.99):7.1f}  {self.memory():6.0f}"
-            f" {(self.log() - log) / 1024:6.0f}", flush=True)
+            f" {(self.log() - log) / 1024:6.0f} {share:6.0f}", flush=True)
 
     def besiege(self, name):
-        who = fake.Member(f"{self.folder}/{name}.db")
         for title, (story, connections) in STORIES.items():
+            if sys.argv[4:] and title not in sys.argv[4:]:
+                continue
+            purpose = "flotilla-copy/1" if story is pages else "flotilla/1"
+            who = fake.Member(f"{self.folder}/{name}.db", alpn=(purpose,))
             over = APART.Event()
             floods = [
                 APART.Process(target=self.flood, args=(who, story, over, "everywhere" in title))
@@ -262,7 +302,7 @@ def drain(peer):
 with tempfile.TemporaryDirectory() as folder:
     site = Site(folder)
     try:
-        print(f"{'':27} edits  seen: p50     p99     max  commit p99    MiB    log KiB")
+        print(f"{'':27} edits  seen: p50     p99     max  commit p99    MiB   log KiB, core %")
         site.measure("no such member")
         site.measure("no such member")
         site.besiege("reader")

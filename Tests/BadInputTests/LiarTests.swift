@@ -128,6 +128,7 @@ extension BadInputTests {
           ("wants", ["open", "closed"], "connected with liar"),
           ("addresses", ["open"], "connected with liar"),
           ("parts", ["bye 4", "closed"], "connected with liar"),
+          ("crumbs", ["closed"], "connected with liar"),
           ("nothings", ["bye 4", "closed"], "connected with liar"),
           ("covers", ["open", "bye 15", "closed"], "connected with liar"),
           ("maxima", ["bye 15", "closed"], "connected with liar"),

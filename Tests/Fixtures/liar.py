@@ -359,6 +359,13 @@ def parts(liar):
         liar.send(pieces)
 
 
+def crumbs(liar):
+    """A frame in records of one byte."""
+    liar.send(struct.pack(">IB", 100_000, 9))
+    for _ in range(20_000):
+        liar.send(b"x")
+
+
 def nothings(liar):
     begin(liar)
     for _ in range(1_000):
@@ -410,7 +417,7 @@ def cuts(liar):
 
 STORIES = {story.__name__.replace("_", "-"): story for story in (
     held, founding, wide, widening, judged, term, covers, covers_another, private, tables, contents,
-    maxima, wants, parts, nothings, long_row, addresses, uncomputable, visits, cuts)}
+    maxima, wants, parts, crumbs, nothings, long_row, addresses, uncomputable, visits, cuts)}
 
 
 def tell(port, database, story, *others):

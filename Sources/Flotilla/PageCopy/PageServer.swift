@@ -56,6 +56,7 @@ actor PageServer {
   private let isStopping = Locked(false)
   /// Who is served: one connection of a member, so that nobody holds the places of others.
   private(set) var joiners: [Identity: Joiner] = [:]
+  private var rations = CopyRations()
   private var ending: Task<Void, Never>?
 
   /// `folded` is told what is folded before a snapshot is opened.
@@ -88,7 +89,7 @@ actor PageServer {
       guard ask.format == UInt64(Store.tableFormat) else {
         return await refuse(link, "the two have different versions of Flotilla")
       }
-      guard let (copy, bytes) = try await give(ask, to: link, mayRead),
+      guard let (copy, bytes) = try await give(ask, to: link, of: member, mayRead),
         case .done = try await link.receive(within: Self.checkLimit(bytes))
       else { return false }
       noteTaken(copy)
@@ -107,18 +108,22 @@ actor PageServer {
   /// Sends a file, and does not hold it while its joiner checks what has come; gives its name and
   /// its length.
   private func give(
-    _ ask: CopyMessage.Ask, to link: CopyLink, _ mayRead: () -> Bool
+    _ ask: CopyMessage.Ask, to link: CopyLink, of member: Identity, _ mayRead: () -> Bool
   ) async throws(FlotillaError) -> (copy: Identity, bytes: Int)? {
+    guard rations.mayHave(FileSize.of(database), member, at: Uptime.now) else {
+      _ = await refuse(link, "it has had several copies as pages a moment ago")
+      return nil
+    }
     let file: PageFile
     do throws(FlotillaError) {
-      file = try await self.file(for: ask, link)
+      file = try await self.file(for: ask, link, of: member)
     } catch {
       log("the first copy goes row by row: \(error.message)")
       _ = await refuse(link, error.message)
       return nil
     }
     defer { release(file) }
-    try await send(file, ask, link, mayRead)
+    try await send(file, ask, link, of: member, mayRead)
     return (file.copy, await file.bytes)
   }
 
@@ -137,7 +142,8 @@ actor PageServer {
   }
 
   private func send(
-    _ file: PageFile, _ ask: CopyMessage.Ask, _ link: CopyLink, _ mayRead: () -> Bool
+    _ file: PageFile, _ ask: CopyMessage.Ask, _ link: CopyLink, of member: Identity,
+    _ mayRead: () -> Bool
   ) async throws(FlotillaError) {
     var first = 0
     let (bytes, count) = (await file.bytes, await file.chunkCount)
@@ -159,6 +165,7 @@ actor PageServer {
         link.close()
         throw FlotillaError(.notAllowed, "the joiner may not read everything any more")
       }
+      rations.note(chunk.bytes.count, of: bytes, member, at: Uptime.now)
       try await link.send(
         .chunk(number: UInt64(number), hash: chunk.hash, bytes: chunk.bytes),
         within: Self.patience)
@@ -183,7 +190,7 @@ actor PageServer {
   /// The file that a joiner gets: the one that it has begun to fetch, one that was made a moment
   /// ago, or a new one.
   private func file(
-    for ask: CopyMessage.Ask, _ link: CopyLink
+    for ask: CopyMessage.Ask, _ link: CopyLink, of member: Identity
   ) async throws(FlotillaError) -> PageFile {
     if let kept {
       let isFresh = Uptime.now - kept.madeAt < Self.shareLimit
@@ -191,6 +198,10 @@ actor PageServer {
         self.kept?.users += 1
         return kept.file
       }
+    }
+    if making == nil {
+      let bytes = FileSize.of(database)
+      rations.note(bytes, of: bytes, member, at: Uptime.now)
     }
     let task = making ?? Task { await self.make() }
     making = task

@@ -75,7 +75,7 @@ extension PeerSession {
 
   private var wantsAccount: Bool { !isClosed && !machine.wantsOtherAccount }
 
-  private var told: StoreActor.Told {
+  var told: StoreActor.Told {
     { [weak owner] result, position in await owner?.folded(result, position) }
   }
 }

@@ -210,7 +210,7 @@ actor PeerSession {
         // The rest comes again: how far all has been worked through is noted with the last slice.
         if isClosed { return }
         let (outcome, position) = try await persisting { [slice] () async throws(StoreError) in
-          try await store.merge(slice)
+          try await store.merge(slice, told)
         }
         result.add(outcome.result)
         await feed(slice.isLast ? .merged(result) : .merging(rows: result.rows))

@@ -90,14 +90,21 @@ actor StoreActor {
     return try store.slices(of: merge)
   }
 
-  /// Merges rows from a peer; slices of a long catch-up leave other writers their share.
-  func merge(_ slice: MergeSlice) async throws(StoreError) -> (MergeOutcome, Position) {
+  /// Merges rows from a peer; slices of a long catch-up leave other writers their share. Where rows
+  /// are parked before, what programs write meanwhile is told at once.
+  func merge(
+    _ slice: MergeSlice, _ told: Told
+  ) async throws(StoreError) -> (MergeOutcome, Position) {
     while try await foldBacklog(isSent: false) != nil {}
     if let done = try await mergeOnce(slice, isLimited: true) { return done }
     try opened().beginMakingWay()
     defer { store?.endMakingWay() }
     while true {
-      while try opened().isMakingWay, try await fold(isSent: false).0.hasMore {}
+      while try opened().isMakingWay {
+        let (result, position, _) = try await fold()
+        await told(result, position)
+        guard result.hasMore else { break }
+      }
       let isLimited = try opened().hasMadeWay
       if let done = try await mergeOnce(slice, isLimited: isLimited) { return done }
     }

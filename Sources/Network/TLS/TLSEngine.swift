@@ -29,6 +29,11 @@ package struct TLSEngine: ~Copyable {
   package private(set) var purpose: TLSContext.Purpose?
   /// Why the machine has failed.
   package private(set) var failure: NetworkError?
+  /// By how much more came than twice what it said.
+  private var excess = 0
+  /// A record has 22 bytes of its own, so who says anything in it has no excess for long. Each
+  /// record of one byte, and each change of keys, costs about as much as a long one.
+  private static let mostExcess = 64 << 10
   private let context: TLSContext
   private let connection: OpaquePointer
   private let input: OpaquePointer
@@ -83,8 +88,19 @@ package struct TLSEngine: ~Copyable {
         throw fail(.tls("take what the peer sent"))
       }
     }
-    if state == .handshaking { try advance() }
+    guard state == .handshaking else { return try measured(bytes.count) }
+    try advance()
     return state == .open ? read() : []
+  }
+
+  /// What there is to read, if so many bytes are not too many for it.
+  private mutating func measured(_ count: Int) throws(NetworkError) -> [UInt8] {
+    let plain = read()
+    excess = max(0, excess + count - 2 * plain.count)
+    guard excess <= Self.mostExcess else {
+      throw fail(NetworkError(.notTLS, "the peer sends next to nothing in very many records"))
+    }
+    return plain
   }
 
   /// Takes what is to be said to the peer.

@@ -20,8 +20,9 @@ package struct Vestibule: Sendable {
   private static let mostKnown = 1_024
 
   private var allowances: [String: Allowance] = [:]
-  /// Of all addresses together: 128, then 50 a second.
-  private var all = Allowance(most: 128, pause: 20)
+  /// Of all addresses together: 128, then 25 a second. So many others come back at one moment, say
+  /// when the power does, and none of them waits.
+  private var all = Allowance(most: 128, pause: 40)
 
   /// In the order in which they came.
   private var strangers: [Stranger] = []

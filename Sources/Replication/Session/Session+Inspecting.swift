@@ -26,8 +26,14 @@ extension Session {
     /// Questions that were asked, and that were heard.
     var asked: UInt64 = 0
     var heard: UInt64 = 0
-    /// A later question, which waits for the shell to leave the one before it.
+    /// A later question, which waits for the shell to leave the one before it, or for its turn.
     var next: Inspect?
+    /// When its turn comes.
+    var due: Int64?
+    /// Since when the shell reads.
+    var readsSince: Int64?
+    /// Sums were told, so rows of them may be asked for, once without waiting.
+    var hasSums = false
   }
 
   /// True if what the shell reads for the peer is not wanted any more.
@@ -59,16 +65,32 @@ extension Session {
       let refusal = Account(number: inspect.number, .nothing(.notAllowed))
       return send(.account(refusal), &directives, now)
     }
-    switch inspecting.answering {
-    case .reading: inspecting.next = inspect
-    case .idle, .full: answer(inspect, &directives)
-    }
+    inspecting.next = inspect
+    if inspecting.readsSince == nil { answerNext(&directives, now) }
   }
 
-  private mutating func answer(_ inspect: Inspect, _ directives: inout [Directive]) {
-    inspecting.next = nil
-    inspecting.answering = .reading(inspect)
-    directives.append(.openAccount(inspect.buckets.map(Int.init)))
+  /// Has the question that waits answered, or leaves it for later: all rows are read for it.
+  mutating func answerNext(_ directives: inout [Directive], _ now: Instant) {
+    guard let next = inspecting.next else { return }
+    let isFree = inspecting.hasSums && !next.buckets.isEmpty
+    let rest = isFree ? 0 : supply.accounts.rest(before: 0, at: now)
+    guard rest == 0 else {
+      inspecting.due = now.uptime + rest
+      guard inspecting.answering != .idle else { return }
+      inspecting.answering = .idle
+      return directives.append(.closeAccount)
+    }
+    (inspecting.next, inspecting.due, inspecting.hasSums) = (nil, nil, false)
+    inspecting.answering = .reading(next)
+    inspecting.readsSince = now.uptime
+    directives.append(.openAccount(next.buckets.map(Int.init)))
+  }
+
+  /// The shell reads no more, or nobody wants it to.
+  mutating func chargeForAccount(_ now: Instant) {
+    guard let start = inspecting.readsSince else { return }
+    inspecting.readsSince = nil
+    supply.accounts.charge(10_000 * max(0, now.uptime - start), at: now)
   }
 
   /// The shell has read a part of the answer.
@@ -76,7 +98,9 @@ extension Session {
     _ content: Account.Content, _ directives: inout [Directive], _ now: Instant
   ) {
     guard case .reading(let inspect) = inspecting.answering else { return }
-    if let next = inspecting.next { return answer(next, &directives) }
+    chargeForAccount(now)
+    guard inspecting.next == nil else { return answerNext(&directives, now) }
+    if case .sums = content { inspecting.hasSums = true }
     send(.account(Account(number: inspect.number, content)), &directives, now)
     if case .rows(_, isLast: false) = content {
       inspecting.answering = .full(inspect)
@@ -87,9 +111,10 @@ extension Session {
   }
 
   /// There is room: the answer goes on.
-  mutating func goOnAccounting(_ directives: inout [Directive]) {
+  mutating func goOnAccounting(_ directives: inout [Directive], _ now: Instant) {
     guard case .full(let inspect) = inspecting.answering else { return }
     inspecting.answering = .reading(inspect)
+    inspecting.readsSince = now.uptime
     directives.append(.readAccount)
   }
 

@@ -276,7 +276,7 @@ extension Session {
       outgoing.wantsRoom = false
       directives.append(.readExport)
     }
-    goOnAccounting(&directives)
+    goOnAccounting(&directives, now)
     guard outgoing.isCrowded else { return }
     outgoing.isCrowded = false
     considerExport(&directives, now)

@@ -81,7 +81,7 @@ extension Session {
     case .pairing: return min(silence, timers.start + Timers.pairing)
     case .open:
       let exchange = min(timers.haveDue ?? .max, timers.relayDue ?? .max)
-      let looks = min(timers.repairDue ?? .max, pace.due)
+      let looks = min(timers.repairDue ?? .max, inspecting.due ?? .max, pace.due)
       return min(min(silence, timers.pingDue), min(exchange, looks))
     }
   }
@@ -104,6 +104,7 @@ extension Session {
       timers.repairDue = nil
       considerRepair(&directives, now)
     }
+    if let due = inspecting.due, due <= now.uptime { answerNext(&directives, now) }
     if pace.takeDue.map({ $0 <= now.uptime }) == true { takeStability(&directives, now) }
     if pace.tellDue.map({ $0 <= now.uptime }) == true { tellStability(&directives, now) }
     if timers.pingDue <= now.uptime { sendPing(&directives, now) }

@@ -124,6 +124,7 @@ package struct Session: Sendable {
       if state == .pairing { send(.admit(admit), &directives, now) }
     default: receiveOpen(input, &directives, now)
     }
+    if state == .closed { chargeForAccount(now) }
     return directives
   }
 

@@ -18,6 +18,9 @@ package struct Supply: Sendable, Equatable {
   private var cuts = Allowance(most: 3, pause: 60_000)
   /// The same of rows of buckets, of which nothing tells that they have arrived.
   var repair = Session.Rest()
+  /// For each ms for which rows were read to tell it what is held here it owes ten: 30 s of it at
+  /// once, and then it waits before it is told again.
+  var accounts = Toll(free: 30_000, most: 3_600_000)
 
   package init() {}
 
@@ -51,6 +54,7 @@ package struct Supply: Sendable, Equatable {
     var joined = mine.left < theirs.left ? theirs : mine
     joined.furthest = mine.furthest.joined(theirs.furthest)
     joined.cuts = mine.cuts.joined(theirs.cuts)
+    joined.accounts = mine.accounts.joined(theirs.accounts)
     joined.repair = mine.repair.end < theirs.repair.end ? theirs.repair : mine.repair
     return joined
   }

@@ -5,28 +5,32 @@
 /// says again and again, it takes a tenth of a core and leaves the rest to others. What it may owe
 /// before it waits is more than honest nodes come to: the simulator looks that none ever waits.
 package struct Toll: Sendable, Equatable {
-  /// So many ms it may owe before it waits, ...
-  private static let free: Int64 = 2_560
-  /// ... and in all.
+  /// So many ms it may owe in all.
   static let most: Int64 = 60_000
 
+  /// So many ms it may owe before it waits, ...
+  private let free: Int64
+  /// ... and in all.
+  private let most: Int64
   /// In µs of waiting.
   private var debt: Int64 = 0
   private var last: Int64 = 0
 
-  package init() {}
+  package init() { self.init(free: 2_560, most: Self.most) }
+
+  init(free: Int64, most: Int64) { (self.free, self.most) = (free, most) }
 
   /// Notes what was done for nothing, in µs of waiting.
   mutating func charge(_ cost: Int64, at now: Instant) {
     pass(until: now)
-    debt = min(Self.most * 1_000, debt + cost)
+    debt = min(most * 1_000, debt + cost)
   }
 
   /// In how many ms so much more may be done; 0 if it may be at once.
   mutating func rest(before cost: Int64, at now: Instant) -> Int64 {
     pass(until: now)
     // What is more than anybody may owe has its turn when nothing is owed.
-    return (min(debt, max(0, debt + cost - Self.free * 1_000)) + 999) / 1_000
+    return (min(debt, max(0, debt + cost - free * 1_000)) + 999) / 1_000
   }
 
   /// The larger debt of two connections with one member.
@@ -39,7 +43,7 @@ package struct Toll: Sendable, Equatable {
   }
 
   private mutating func pass(until now: Instant) {
-    debt = max(0, debt - min(Self.most, max(0, now.uptime - last)) * 1_000)
+    debt = max(0, debt - min(most, max(0, now.uptime - last)) * 1_000)
     last = now.uptime
   }
 }

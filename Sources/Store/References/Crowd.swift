@@ -41,6 +41,10 @@ struct Crowd {
   private(set) var targets: [Target] = []
   /// Those of which no more can be parked.
   private var givenUp: Set<Name> = []
+  /// How many commits were given up since one has parked anything. A ring of rows goes in one
+  /// commit or not at all; so does a chain that is longer than this many commits.
+  private var failures = 0
+  private static let mostFailures = 100
   /// How many merges are to be tried again.
   private var merges = 0
   /// The foreign keys by which the targets were found.
@@ -66,7 +70,7 @@ struct Crowd {
 
   mutating func end() {
     merges -= 1
-    if merges == 0 { (targets, givenUp) = ([], []) }
+    if merges == 0 { (targets, givenUp, failures) = ([], [], 0) }
   }
 
   /// Whether anything was parked since this was asked last.
@@ -78,6 +82,8 @@ struct Crowd {
   /// A commit was given up, for these go with much that refers to them.
   mutating func add(_ new: [Target], by signature: Int64) {
     follow(signature)
+    failures += 1
+    guard failures <= Self.mostFailures else { return targets = [] }
     let known = givenUp.union(targets.map(\.name))
     let unknown = new.filter { !known.contains($0.name) }
     guard unknown.isEmpty else { return targets += unknown }
@@ -101,6 +107,7 @@ struct Crowd {
   mutating func note(_ steps: [Step]) {
     for step in steps {
       guard var target = targets.popLast() else { return }
+      if step.parked > 0 { failures = 0 }
       parked += step.parked
       target.parked += step.parked
       target.passed += step.passed
@@ -165,15 +172,17 @@ extension Store {
         reference.lookUp + " LIMIT ? OFFSET ?",
         target.values + [.integer(Int64(room)), .integer(Int64(target.passed))])
       var step = Crowd.Step(isLast: found.count < room)
+      var isDeep = false
       room -= found.count
       for values in found {
         let child = reference.child
         guard let key = child.key(values.map(Replication.Value.init)),
-          try !target.takesLeavesOnly || !isReferredTo(child, key)
+          case let isParent = try isReferredTo(child, key), !target.takesLeavesOnly || !isParent
         else {
           step.passed += 1
           continue
         }
+        isDeep = isDeep || isParent
         try noteReferred(child, key)
         guard try settlement.park(Export.RowID(table: child.id, key: key), ahead: reference)
         else {
@@ -185,6 +194,8 @@ extension Store {
         changed.insert(child.id)
       }
       steps.append(step)
+      // What refers to these goes with them in this commit, which has no room for more then.
+      if isDeep { break }
     }
     parking.freed.subtract(changed)
     _ = try settleTables(changed)

@@ -219,6 +219,30 @@ extension NodeTests {
       }
     }
 
+    @Test func `who fetches it again and again is told to take rows, and others get pages`()
+      async throws
+    {
+      try await TestSite.with { site in
+        let (a, node) = try await inviter(in: site)
+        let keys = NodeKeys()
+        await site.admit(keys, "p", .reader)
+        // One is made for it, and it is sent three.
+        for _ in 0..<3 {
+          let link = try await ask(node, as: keys, in: site)
+          while case .chunk = try await link.receive() {}
+          link.close()
+        }
+        let link = try await talk(to: node, as: keys, in: site)
+        try await link.send(.ask(CopyMessage.Ask(format: UInt64(Store.tableFormat))))
+        let answer = try await link.receive()
+        #expect(answer == .rows(reason: "it has had several copies as pages a moment ago"))
+        link.close()
+        let (b, _) = try await join("b", code(node), at: node.address, in: site)
+        try expectEqual(a, b)
+        #expect(await node.sentRows == 0)
+      }
+    }
+
     /// What is said of the copy once it is made.
     private func head(_ link: CopyLink) async throws -> CopyMessage.Head {
       while true {

@@ -56,6 +56,39 @@ struct TLSEngineTests {
     #expect(pair.server.peer == nil)
   }
 
+  @Test(
+    "look at no longer credential than there can be, and at no longer certificate",
+    arguments: [
+      (1, true), (Certificate.credentialLimit, true), (Certificate.credentialLimit + 1, false),
+      (9 << 10, false),
+    ])
+  func longCredential(length: Int, isTrusted: Bool) throws {
+    let (ward, desk) = (TestMember(), TestMember(String(repeating: "m", count: length)))
+    let context = try TLSContext(
+      accepting: ward.key, ward.certificate(),
+      judge: { _, credential in credential.first == UInt8(ascii: "m") ? .trusted : .unknown },
+      secrets: { _ in nil })
+    var pair = try TLSPair(context, desk.dialling())
+    pair.carry()
+    #expect((pair.server.state == .open) == isTrusted)
+    #expect((pair.client.state == .open) == isTrusted)
+  }
+
+  @Test(
+    "end where records say next to nothing, and not where they say little",
+    arguments: [(1, false), (40, true)])
+  func crumbs(length: Int, isOpen: Bool) throws {
+    var pair = try TLSPair(TestMember().accepting(), TestMember().dialling())
+    pair.carry()
+    for _ in 0..<10_000 where pair.server.state == .open {
+      try pair.client.write([UInt8](repeating: 7, count: length))
+      pair.carry()
+    }
+    #expect((pair.server.state == .open) == isOpen)
+    #expect(pair.toServer.count <= 10_000 * length)
+    #expect(isOpen || pair.toServer.count < 3_500)
+  }
+
   @Test("pair by a secret that both know")
   func pairing() throws {
     let identity = Array("an invitation".utf8)

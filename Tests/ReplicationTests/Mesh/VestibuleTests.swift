@@ -30,13 +30,23 @@ struct VestibuleTests {
     #expect(vestibule.pause(from: "a", at: later) == 0)
     #expect(vestibule.pause(from: "a", at: later) == 50)
     // What is remembered of addresses has a bound.
-    for number in 0..<64 { #expect(vestibule.pause(from: "c\(number)", at: later) == 0) }
-    // All together 50 a second.
-    #expect(vestibule.pause(from: "d", at: later) == 10)
+    for number in 0..<63 { #expect(vestibule.pause(from: "c\(number)", at: later) == 0) }
+    // All together 25 a second.
+    #expect(vestibule.pause(from: "d", at: later) == 30)
     let longAfter = Instant(uptime: 100_000, wall: 0)
     for number in 0..<128 { #expect(vestibule.pause(from: "e\(number)", at: longAfter) == 0) }
-    #expect(vestibule.pause(from: "f", at: longAfter) == 20)
-    #expect(vestibule.pause(from: "f", at: Instant(uptime: 100_020, wall: 0)) == 0)
+    #expect(vestibule.pause(from: "f", at: longAfter) == 40)
+    #expect(vestibule.pause(from: "f", at: Instant(uptime: 100_040, wall: 0)) == 0)
+  }
+
+  @Test("lets a whole site in at once that comes back when the power does")
+  func powerBack() {
+    var vestibule = Vestibule()
+    let now = Instant(uptime: 1_000, wall: 0)
+    // Each of 30 is put out by those after it, and comes again, three times.
+    for _ in 0..<4 {
+      for number in 0..<30 { #expect(vestibule.pause(from: "n\(number)", at: now) == 0) }
+    }
   }
 
   @Test("takes nothing of an address that waits for others")
@@ -44,8 +54,8 @@ struct VestibuleTests {
     var vestibule = Vestibule()
     let now = Instant(uptime: 1_000, wall: 0)
     for number in 0..<128 { #expect(vestibule.pause(from: "e\(number)", at: now) == 0) }
-    for _ in 0..<1_000 { #expect(vestibule.pause(from: "a", at: now) == 20) }
-    let later = Instant(uptime: 3_000, wall: 0)
+    for _ in 0..<1_000 { #expect(vestibule.pause(from: "a", at: now) == 40) }
+    let later = Instant(uptime: 4_000, wall: 0)
     for _ in 0..<64 { #expect(vestibule.pause(from: "a", at: later) == 0) }
   }
 

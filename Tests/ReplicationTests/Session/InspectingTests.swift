@@ -68,6 +68,57 @@ import Testing
     #expect(it.feed(.accounted(.sums(Self.sums))) == [.send(answer), .closeAccount])
   }
 
+  /// Has a question answered, for which rows are read for so long.
+  private static func answer(
+    _ number: UInt64, _ it: inout Conversation, in milliseconds: Int64
+  ) {
+    #expect(it.hear(ask(number)) == [.openAccount([])])
+    it.now.uptime += milliseconds
+    #expect(it.feed(.accounted(.sums(sums))).count == 2)
+  }
+
+  @Test func `that come again and again wait ten times as long as was read for them`() {
+    var it = Self.known()
+    for number in 1...4 as ClosedRange<UInt64> { Self.answer(number, &it, in: 1_000) }
+    // Who has sums may ask for their rows at once, and then waits as well.
+    #expect(it.hear(Self.ask(5, [7])) == [.openAccount([7])])
+    it.feed(.accounted(.rows([], isLast: true)))
+    #expect(it.hear(Self.ask(6, [7])).isEmpty)
+    #expect(it.hear(Self.ask(7)).isEmpty)
+    // Each owes 10 s, of which 3 s are over; 30 s are nobody's matter.
+    #expect(!it.wait(6_999).contains(.openAccount([])))
+    #expect(it.wait(1).contains(.openAccount([])))
+    #expect(it.session.deadline > it.now.uptime)
+  }
+
+  @Test func `wait in the next connection, too, though the last one was cut while they were read`()
+  {
+    var it = Self.known()
+    it.hear(Self.ask(1))
+    it.now.uptime += 4_000
+    it.feed(.disconnected("cut"))
+    let supply = it.session.supply
+    it = Self.known()
+    it.now.uptime += 4_000
+    it.feed(.owes(Toll(), supply))
+    #expect(it.hear(Self.ask(1)).isEmpty)
+    #expect(!it.wait(9_999).contains(.openAccount([])))
+    it.feed(.heard)
+    #expect(it.wait(1).contains(.openAccount([])))
+  }
+
+  @Test func `leave an answer in parts that another question has replaced, also if that waits`() {
+    var it = Self.known()
+    Self.answer(1, &it, in: 4_000)
+    #expect(it.hear(Self.ask(2, [7])) == [.openAccount([7])])
+    it.feed(.accounted(.rows(Self.rows, isLast: false)))
+    #expect(it.hear(Self.ask(3, [7])) == [.closeAccount])
+    #expect(it.feed(.drained).isEmpty)
+    #expect(!it.wait(9_999).contains(.openAccount([7])))
+    it.feed(.heard)
+    #expect(it.wait(1).contains(.openAccount([7])))
+  }
+
   @Test func `out of order end the connection`() {
     for number in [0, 2, 9] as [UInt64] {
       var it = Self.known()

@@ -185,6 +185,27 @@ import Testing
     #expect(try other.store.survey.figures().parked == 0)
   }
 
+  /// Rows of somebody else come meanwhile, before the first one is parked: then nothing waits.
+  @Test func `rows that were parked before come back if the merge fails before it begins`() throws {
+    let (ann, other) = try pair()
+    let bob = try TestReplica(3, schema: Self.schema)
+    try bob.exchange(with: ann)
+    try bob.write("INSERT INTO customer VALUES ('e', NULL)")
+    try bob.foldAll()
+    try delete(ann)
+    let slice = try #require(try slices(from: ann, at: other).last)
+    #expect(try other.store.mergeIfRoom(slice, at: other.now) == nil)
+    other.store.beginMakingWay()
+    try other.pull(from: bob)
+    while other.store.isMakingWay { _ = try other.store.fold(at: other.now) }
+    #expect(try count(other, "invoice") == 0)
+    #expect(other.store.parking.recall == nil)
+    other.store.endMakingWay()
+    try fold(other, "invoice", by: 3)
+    #expect(try count(other, "invoice") == 20)
+    #expect(try other.store.survey.figures().parked == 0)
+  }
+
   @Test func `rows that refer to what refers to it are parked before those`() throws {
     let (ann, other) = try pair()
     for number in 0..<30 {
@@ -201,6 +222,56 @@ import Testing
     try fold(other, "line", by: 3)
     #expect(try count(other, "invoice") == 20)
     #expect(try count(other, "line") == 30)
+  }
+
+  /// Each row refers to the one before it, so all go with the first.
+  @Test(arguments: [false, true])
+  func `a long chain of rows is parked from its end, with a commit for a few of them`(
+    isRing: Bool
+  ) throws {
+    var pace = Pace()
+    pace.parkedRows = 3
+    let schema = "CREATE TABLE part(id TEXT PRIMARY KEY NOT NULL, of TEXT REFERENCES part)"
+    let ann = try TestReplica(1, schema: schema, tracking: ["part"])
+    let other = try TestReplica(2, schema: schema, pace: pace)
+    try ann.write("INSERT INTO part VALUES ('p100', NULL)")
+    try ann.foldAll()
+    try other.exchange(with: ann)
+    for number in 101..<200 {
+      try other.write("INSERT INTO part VALUES ('p\(number)', 'p\(number - 1)')")
+    }
+    // A ring goes in one commit, and that is found out soon.
+    if isRing { try other.write("UPDATE part SET of = 'p199' WHERE id = 'p100'") }
+    try other.foldAll()
+    KeysTests.later(ann, than: [other])
+    try ann.write("DELETE FROM part")
+    try ann.foldAll()
+    var folds = 0
+    for slice in try slices(from: ann, at: other) {
+      guard try other.store.mergeIfRoom(slice, at: other.now) == nil else { continue }
+      other.store.beginMakingWay()
+      defer { other.store.endMakingWay() }
+      repeat {
+        while other.store.isMakingWay, folds < 500 {
+          folds += 1
+          _ = try other.store.fold(at: other.now)
+        }
+        guard other.store.hasMadeWay else {
+          #expect(isRing)
+          _ = try other.store.merge(slice, at: other.now)
+          break
+        }
+      } while try other.store.mergeIfRoom(slice, at: other.now) == nil
+    }
+    try other.foldAll()
+    #expect(folds < (isRing ? 200 : 100))
+    #expect(try count(other, "part") == 0)
+    #expect(try other.store.survey.figures().parked == 99)
+    try ann.write("INSERT INTO part VALUES ('p100', NULL)")
+    try ann.foldAll()
+    try other.pull(from: ann)
+    try fold(other, "part", by: 4)
+    #expect(try count(other, "part") == 100)
   }
 
   @Test func `a row that goes may refer to one of those that refer to it`() throws {
