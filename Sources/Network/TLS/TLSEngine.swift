@@ -31,9 +31,13 @@ package struct TLSEngine: ~Copyable {
   package private(set) var failure: NetworkError?
   /// By how much more came than twice what it said.
   private var excess = 0
-  /// A record has 22 bytes of its own, so who says anything in it has no excess for long. Each
-  /// record of one byte, and each change of keys, costs about as much as a long one.
+  /// Until when that was counted.
+  private var countedAt = ContinuousClock.now
+  /// A record has 22 bytes of its own, so who says anything in it has no excess for long, and 4 KiB
+  /// of it are forgiven each second: some messages are shorter. Each record of one byte, and each
+  /// change of keys, costs about as much as a long one.
   private static let mostExcess = 64 << 10
+  private static let forgivenEachMillisecond = 4.0
   private let context: TLSContext
   private let connection: OpaquePointer
   private let input: OpaquePointer
@@ -95,8 +99,10 @@ package struct TLSEngine: ~Copyable {
 
   /// What there is to read, if so many bytes are not too many for it.
   private mutating func measured(_ count: Int) throws(NetworkError) -> [UInt8] {
-    let plain = read()
-    excess = max(0, excess + count - 2 * plain.count)
+    let (plain, now) = (read(), ContinuousClock.now)
+    let forgiven = (now - countedAt) / .milliseconds(1) * Self.forgivenEachMillisecond
+    countedAt = now
+    excess = max(0, excess + count - 2 * plain.count - Int(min(forgiven, 1e9)))
     guard excess <= Self.mostExcess else {
       throw fail(NetworkError(.notTLS, "the peer sends next to nothing in very many records"))
     }

@@ -313,10 +313,11 @@ import Testing
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
 
-  @Test(arguments: [
-    ([.integer(1), .null], 2), ([.null, .integer(1)], 1), ([.integer(5), .null], 1),
-    ([.integer(5), .integer(7)], 2), ([.null, .integer(7)], 2),
-  ] as [([Replication.Value], Int)])
+  @Test(
+    arguments: [
+      ([.integer(1), .null], 2), ([.null, .integer(1)], 1), ([.integer(5), .null], 1),
+      ([.integer(5), .integer(7)], 2), ([.null, .integer(7)], 2),
+    ] as [([Replication.Value], Int)])
   func `of two values for a column the later goes in, unless it says less`(
     values: [Replication.Value], chosen: Int
   ) throws {
