@@ -1,14 +1,15 @@
 import Replication
 
-/// How often a member may have first copies as pages: three at once, and then as time goes by.
+/// How often a member may have first copies as pages: fifteen at once, and then as time goes by.
 ///
 /// To make a copy and to send it takes this node's processor and disk. Each costs a minute, or a
 /// second for each 4 MiB if that is longer. Who is cut off pays for what it was sent.
 struct CopyRations {
   /// A copy costs so much at least, in ms.
   static let least: Int64 = 60_000
-  /// So many may be had at once, beside one that is made for them.
-  static let atOnce: Int64 = 3
+  /// So many may be had at once, beside one that is made for them. An honest joiner may be killed
+  /// again and again.
+  static let atOnce: Int64 = 15
 
   /// When nothing is owed any more, by uptime in ms.
   private var ends: [Identity: Int64] = [:]

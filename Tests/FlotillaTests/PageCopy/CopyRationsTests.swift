@@ -10,7 +10,7 @@ import Testing
 
   @Test func `are had a few times at once, and then once a minute`() {
     var it = CopyRations()
-    for _ in 0..<4 {
+    for _ in 0...CopyRations.atOnce {
       #expect(it.mayHave(9, Self.one, at: 1_000) == true)
       it.note(9, of: 9, Self.one, at: 1_000)
     }
@@ -25,7 +25,7 @@ import Testing
   @Test func `take longer if they are large`() {
     var it = CopyRations()
     let bytes = 4 << 30
-    for _ in 0..<4 { it.note(bytes, of: bytes, Self.one, at: 0) }
+    for _ in 0...CopyRations.atOnce { it.note(bytes, of: bytes, Self.one, at: 0) }
     #expect(it.mayHave(bytes, Self.one, at: 1_048_575) == false)
     #expect(it.mayHave(bytes, Self.one, at: 1_048_576) == true)
   }

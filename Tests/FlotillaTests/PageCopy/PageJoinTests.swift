@@ -226,8 +226,8 @@ extension NodeTests {
         let (a, node) = try await inviter(in: site)
         let keys = NodeKeys()
         await site.admit(keys, "p", .reader)
-        // One is made for it, and it is sent three.
-        for _ in 0..<3 {
+        // One is made for it, and then it is sent so many.
+        for _ in 0..<CopyRations.atOnce {
           let link = try await ask(node, as: keys, in: site)
           while case .chunk = try await link.receive() {}
           link.close()
