@@ -18,12 +18,16 @@ extension Affinity {
     }
   }
 
-  /// The other values which a column of it stores as this one: of 7 in an INTEGER column '7' and
-  /// 7.0. Text with a form of its own, like '07', is not among them.
+  /// The other values which a column of it stores as this one: of 7 in an INTEGER column '7', 7.0,
+  /// and '7.00', as prices are written. Other text with a form of its own, like '07', is not among
+  /// them.
   func others(
     of value: Replication.Value, on connection: Connection
   ) throws(SQLiteError) -> [Replication.Value] {
-    let forms = "CAST(?1 AS TEXT), CAST(?1 AS NUMERIC), CAST(?1 AS INTEGER), CAST(?1 AS REAL)"
+    let forms = """
+      CAST(?1 AS TEXT), CAST(?1 AS NUMERIC), CAST(?1 AS INTEGER), CAST(?1 AS REAL),
+      printf('%.1f', ?1), printf('%.2f', ?1), printf('%.3f', ?1), printf('%.4f', ?1)
+      """
     switch (self, value) {
     case (.blob, _), (_, .null), (_, .blob): return []
     default: break

@@ -70,6 +70,12 @@ struct RenameSearch {
         found.append(pair)
       }
     }
+    // The last one that is gone, and the last one that is new, wherever they stand.
+    if let pair = Self.pairOfRest(columns.known, present, without: found),
+      case .proven = try evidence(for: [pair], beside: found, table, schema, columns)
+    {
+      found.append(pair)
+    }
     var renamed: [String: Found] = [:]
     for pair in found {
       let (name, former) = (present[pair.new].name, columns.known[pair.old].first)
@@ -208,6 +214,19 @@ struct RenameSearch {
       else { return nil }
       return Pair(new: new[0], old: old[0])
     }
+  }
+
+  /// The one column that is gone, if it is one, and the one that is new.
+  private static func pairOfRest(
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], without found: [Pair]
+  ) -> Pair? {
+    let gone = Self.gaps(in: known, without: present).values.flatMap { $0 }
+      .filter { place in !found.contains { $0.old == place } }
+    let new = Self.gaps(in: present, without: known).values.flatMap { $0 }
+      .filter { place in !found.contains { $0.new == place } }
+    guard gone.count == 1, new.count == 1, !known[gone[0]].isOfKey, !present[new[0]].isOfKey
+    else { return nil }
+    return Pair(new: new[0], old: gone[0])
   }
 
   /// Pairs of a new column in the place of one whose name another column has now: `name` became
