@@ -432,9 +432,8 @@ import Testing
           """, tracking: $0 == 1 ? ["loan"] : [], isJoining: true)
     }
     try r[1].pull(from: r[0])
-    try r[0].write(
-      "INSERT INTO loan VALUES (1, 'a', '2025-01-01', 0), (2, 'b', '2025-01-02', 0), (3, 'c', '', 1)"
-    )
+    let rows = "(1, 'a', '2025-01-01', 0), (2, 'b', '2025-01-02', 0), (3, 'c', '', 1)"
+    try r[0].write("INSERT INTO loan VALUES \(rows)")
     try settle(r)
     let migrations = [
       """
