@@ -85,10 +85,12 @@ extension Store {
       let (kept, shown) = (values[index], entering.values[column])
       if let counted = entering.counted {
         // The version has a value under each of two names of the column.
-        let weights = [kept, shown].map { statements.weight(of: $0, in: column) }
-        if weights[1] > 0, kept != shown, let name = counted[column] {
+        let (keptWeight, weight) = (
+          statements.weight(of: kept, in: column), statements.weight(of: shown, in: column)
+        )
+        if weight > 0, kept != shown, let name = counted[column] {
           let isLater = statements.isLater(names[index], than: name, of: column)
-          let isShown = isLater ? weights[0] < weights[1] : weights[0] <= weights[1]
+          let isShown = isLater ? keptWeight < weight : keptWeight <= weight
           let hidden = isShown ? kept : shown
           if !statements.isSilent(hidden, in: column) {
             entering.unseen.append((column, hidden.sqlite))

@@ -59,22 +59,14 @@ struct RenameSearch {
     if !far.isEmpty, case .proven = try evidence(for: found + far, table, schema, columns) {
       found += far
     }
-    // One that is declared otherwise as well is told by rows alone.
-    for pair in Self.pairsByPlace(columns.known, present, without: found) {
-      if case .proven = try evidence(for: [pair], beside: found, table, schema, columns) {
-        found.append(pair)
+    // One that is declared otherwise as well is told by rows alone. So is the last one that is
+    // gone, wherever the last new one stands.
+    for pairs in [Self.pairsByPlace, Self.pairsOfHeirs, Self.pairsOfRest] {
+      for pair in pairs(columns.known, present, found) {
+        if case .proven = try evidence(for: [pair], beside: found, table, schema, columns) {
+          found.append(pair)
+        }
       }
-    }
-    for pair in Self.pairsOfHeirs(columns.known, present, without: found) {
-      if case .proven = try evidence(for: [pair], beside: found, table, schema, columns) {
-        found.append(pair)
-      }
-    }
-    // The last one that is gone, and the last one that is new, wherever they stand.
-    if let pair = Self.pairOfRest(columns.known, present, without: found),
-      case .proven = try evidence(for: [pair], beside: found, table, schema, columns)
-    {
-      found.append(pair)
     }
     var renamed: [String: Found] = [:]
     for pair in found {
@@ -189,10 +181,7 @@ struct RenameSearch {
   private static func pairsByDeclaration(
     _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], without found: [Pair]
   ) -> [Pair] {
-    let gone = Self.gaps(in: known, without: present).values.flatMap { $0 }
-      .filter { place in !found.contains { $0.old == place } }
-    let new = Self.gaps(in: present, without: known).values.flatMap { $0 }
-      .filter { place in !found.contains { $0.new == place } }
+    let (gone, new) = left(known, present, without: found)
     return new.sorted().compactMap { place in
       let declaration = present[place].declaration
       let old = gone.filter { known[$0].declaration == declaration }
@@ -217,16 +206,25 @@ struct RenameSearch {
   }
 
   /// The one column that is gone, if it is one, and the one that is new.
-  private static func pairOfRest(
+  private static func pairsOfRest(
     _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], without found: [Pair]
-  ) -> Pair? {
-    let gone = Self.gaps(in: known, without: present).values.flatMap { $0 }
-      .filter { place in !found.contains { $0.old == place } }
-    let new = Self.gaps(in: present, without: known).values.flatMap { $0 }
-      .filter { place in !found.contains { $0.new == place } }
+  ) -> [Pair] {
+    let (gone, new) = left(known, present, without: found)
     guard gone.count == 1, new.count == 1, !known[gone[0]].isOfKey, !present[new[0]].isOfKey
-    else { return nil }
-    return Pair(new: new[0], old: gone[0])
+    else { return [] }
+    return [Pair(new: new[0], old: gone[0])]
+  }
+
+  /// The places of columns that are gone, and of those that are new, of which no pair is found yet.
+  private static func left(
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], without found: [Pair]
+  ) -> (gone: [Int], new: [Int]) {
+    let gone = gaps(in: known, without: present).values.joined()
+    let new = gaps(in: present, without: known).values.joined()
+    return (
+      gone.filter { place in !found.contains { $0.old == place } },
+      new.filter { place in !found.contains { $0.new == place } }
+    )
   }
 
   /// Pairs of a new column in the place of one whose name another column has now: `name` became
