@@ -12,8 +12,8 @@ struct Request {
              [--without KIND,…] [--tell] [--shrink]
            FlotillaSimulator laws [--seeds N] [--first N] [--jobs N]
            FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N]
-                   [--numbers] [--tables]
-           FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers] [--tables]
+                   [--numbers] [--tables] [--split]
+           FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers] [--tables] [--split]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """
@@ -42,6 +42,7 @@ struct Request {
   var hasNumbers = false
   /// Tables get other names.
   var renamesTables = false
+  /// Migrations commit their statements one by one.
   var splitsMigrations = false
 
   init(_ arguments: [String]) throws(Complaint) {
@@ -120,10 +121,21 @@ struct Request {
     if isTold { options.append("--tell") }
     if shrinks { options.append("--shrink") }
     if stops { options.append("--stop") }
-    if hasNumbers { options.append("--numbers") }
-    if renamesTables { options.append("--tables") }
-    if splitsMigrations { options.append("--split") }
-    return options
+    return options + schemaOptions
+  }
+
+  /// Those that make the schemas of a seed what they are.
+  var schemaOptions: [String] {
+    [(hasNumbers, "--numbers"), (renamesTables, "--tables"), (splitsMigrations, "--split")]
+      .compactMap { $0 ? $1 : nil }
+  }
+
+  /// The schemas of one seed.
+  func schemaPlan(_ seed: UInt64) -> SchemaRun.Plan {
+    var plan = SchemaRun.Plan(seed: seed, numbers: hasNumbers)
+    plan.renamesTables = renamesTables
+    plan.splitsMigrations = splitsMigrations
+    return plan
   }
 
   /// The plan of one seed.

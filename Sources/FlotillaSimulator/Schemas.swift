@@ -13,10 +13,7 @@ enum Schemas {
     var failures = 0
     var count: UInt64 = 0
     for seed in request.first..<request.first + request.count {
-      var plan = SchemaRun.Plan(seed: seed, numbers: request.hasNumbers)
-      plan.renamesTables = request.renamesTables
-      plan.splitsMigrations = request.splitsMigrations
-      var run = SchemaRun(plan, isTold: request.isTold)
+      var run = SchemaRun(request.schemaPlan(seed), isTold: request.isTold)
       count += 1
       for line in run.story { print(line) }
       defer { if count % stretch == 0 { tellProgress(from: request.first, to: seed, failures) } }
@@ -26,10 +23,8 @@ enum Schemas {
         run = run.shrunk()
         for line in run.story { print(line) }
       }
-      let options =
-        (request.hasNumbers ? " --numbers" : "") + (request.renamesTables ? " --tables" : "")
-        + (request.splitsMigrations ? " --split" : "")
-      print("failed: .build/simulator/release/FlotillaSimulator schemas --seed \(seed)\(options)")
+      let command = ["schemas", "--seed", "\(seed)"] + request.schemaOptions
+      print("failed: .build/simulator/release/FlotillaSimulator \(command.joined(separator: " "))")
       for fault in run.faults { print("  \(fault)") }
       // Whole and at once: others may write to the same pipe, and somebody waits.
       fflush(nil)
