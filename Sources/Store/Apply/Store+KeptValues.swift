@@ -85,12 +85,13 @@ extension Store {
       let (kept, shown) = (values[index], entering.values[column])
       if let counted = entering.counted {
         // The version has a value under each of two names of the column.
-        let (keptWeight, weight) = (
-          statements.weight(of: kept, in: column), statements.weight(of: shown, in: column)
-        )
-        if weight > 0, kept != shown, let name = counted[column] {
+        let isCounted = shown != statements.defaults[column]
+        if isCounted, kept != shown, let name = counted[column] {
           let isLater = statements.isLater(names[index], than: name, of: column)
-          let isShown = isLater ? keptWeight < weight : keptWeight <= weight
+          let isShown =
+            isLater
+            ? statements.isHidden(kept, by: shown, in: column)
+            : !statements.isHidden(shown, by: kept, in: column)
           let hidden = isShown ? kept : shown
           if !statements.isSilent(hidden, in: column) {
             entering.unseen.append((column, hidden.sqlite))

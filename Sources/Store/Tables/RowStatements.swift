@@ -221,7 +221,7 @@ final class RowStatements {
         found[index] = column
         continue
       }
-      if weight(of: values[index], in: column) < weight(of: values[other], in: column) {
+      if isHidden(values[index], by: values[other], in: column) {
         isLeftOut.insert(index)
       } else {
         (found[index], found[other]) = (column, nil)
@@ -236,8 +236,14 @@ final class RowStatements {
     weight(of: value, in: column) < 2
   }
 
+  /// Whether the value under the later name of a column does not go in, for it says less than that
+  /// under an earlier one.
+  func isHidden(
+    _ later: Replication.Value, by earlier: Replication.Value, in column: Int
+  ) -> Bool { weight(of: later, in: column) < weight(of: earlier, in: column) }
+
   /// How much a value says: a default least, for it may have been filled in; then NULL.
-  func weight(of value: Replication.Value, in column: Int) -> Int {
+  private func weight(of value: Replication.Value, in column: Int) -> Int {
     value == defaults[column] ? 0 : value == .null ? 1 : 2
   }
 

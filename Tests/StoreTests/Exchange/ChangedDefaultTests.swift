@@ -313,6 +313,42 @@ import Testing
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
 
+  /// The first machine hands on a NULL of `mark` beside the default of its own `grade`.
+  @Test func `a NULL under the first name of a column goes before a default under a later one`()
+    throws
+  {
+    let r = try (1...UInt64(3)).map {
+      try TestReplica($0, schema: Self.schemas[1], tracking: $0 == 1 ? ["job"] : [])
+    }
+    func settleAll() throws {
+      for _ in 0..<2 {
+        for one in r { for other in r where one !== other { try one.pull(from: other) } }
+      }
+    }
+    try r[1].pull(from: r[0])
+    try r[2].pull(from: r[0])
+    try r[0].write("INSERT INTO job VALUES ('a', 5, NULL)")
+    try settleAll()
+    try r[0].write(
+      """
+      BEGIN; CREATE TABLE n(id TEXT PRIMARY KEY NOT NULL, grade NUMERIC DEFAULT 1, team TEXT);
+      INSERT INTO n SELECT id, mark + 10, team FROM job;
+      DROP TABLE job; ALTER TABLE n RENAME TO job; COMMIT
+      """)
+    try r[1].write("INSERT INTO job VALUES ('b', NULL, NULL)")
+    try settleAll()
+    try r[0].write("UPDATE job SET team = 't' WHERE id = 'b'")
+    try settleAll()
+    try r[0].store.map("job", "mark", to: "grade", at: r[0].now)
+    for _ in 0..<2 { try settleAll() }
+    for (replica, column) in zip(r, ["grade", "mark", "mark"]) {
+      let rows = try replica.application.prepareRows(
+        "SELECT id || coalesce(\(column), '-') || coalesce(team, '-') FROM job ORDER BY id")
+      #expect(rows == ["a15-", "b-t"])
+      #expect(replica.store.position.digest == r[0].store.position.digest)
+    }
+  }
+
   @Test(
     arguments: [
       ([.integer(1), .null], 2), ([.null, .integer(1)], 1), ([.integer(5), .null], 1),
