@@ -25,8 +25,8 @@ import Testing
     #expect(found("–", holds: "–") == [])
     #expect(found("–") == ["docs/a.md:3: a promise without a test"])
     #expect(found("\(tick)it was\(tick)") == ["docs/a.md:3: it was is no test"])
-    let line = TextFile(path: "docs/a.md", text: "Tests: \(tick)gone\(tick).\n")
-    #expect(Promise.findings(line, names).map(\.description) == ["docs/a.md:1: gone is no test"])
+    let line = TextFile(path: "docs/a.md", text: "Tests:\n- \(tick)gone\(tick)\n")
+    #expect(Promise.findings(line, names).map(\.description) == ["docs/a.md:2: gone is no test"])
   }
 }
 
@@ -45,7 +45,7 @@ private struct Promise {
       let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: [" "]) }
       let isRow = line.hasPrefix("| ")
       if !isRow && !line.hasPrefix("|---") { isTable = false }
-      isList = line.hasPrefix("Tests: ") || line.hasPrefix("Test: ") || isList && !line.isEmpty
+      isList = line.hasPrefix("Tests:") || line.hasPrefix("Test: ") || isList && !line.isEmpty
       if isRow, cells.last == "test" {
         isTable = true
       } else if isRow && isTable || isList {
