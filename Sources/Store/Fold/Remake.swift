@@ -196,7 +196,7 @@ struct Remake: Equatable {
     guard !naming.isEmpty, let values = row.values else { return false }
     return links.contains { link in
       naming.contains(UInt64(link.id)) && values[link.column] != .null
-        && !version.numbering.parents.contains { $0.link == link.id }
+        && !version.numbering.parents.contains(where: link.isMeant)
     }
   }
 

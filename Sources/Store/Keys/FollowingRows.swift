@@ -6,23 +6,17 @@ import SQLite
 /// There may be many of them, also of one peer that sends rows without parents, and a move concerns
 /// few. So they are walked through once for all moves.
 struct FollowingRows {
-  /// By which link a row refers, and to which.
-  struct Meant: Hashable {
-    var link: UInt32
-    var row: Dot
-  }
-
   private struct Meaning: Hashable {
     var table: Int64
-    var meant: Meant
+    var meant: Dot
   }
 
   private let store: Store
   private let items: [MovingRows.Item]
   private var itemsByMeaning: [Meaning: [Int]] = [:]
   private var itemsByPlace: [FormerKeys.Place: [Int]] = [:]
-  private var parked: [Int64: [Meant: [Key]]] = [:]
-  private var pending: [Int64: [Meant: [PendingTable.Item]]] = [:]
+  private var parked: [Int64: [Dot: [Key]]] = [:]
+  private var pending: [Int64: [Dot: [PendingTable.Item]]] = [:]
 
   init(_ store: Store, _ items: [MovingRows.Item]) {
     (self.store, self.items) = (store, items)
@@ -39,7 +33,7 @@ struct FollowingRows {
   /// Of the rows that lost their keys those of a table that mean a row, and those that are at a
   /// place themselves.
   func moving(
-    in table: Int64, _ meant: Meant, at place: FormerKeys.Place?
+    in table: Int64, _ meant: Dot, at place: FormerKeys.Place?
   ) -> [(item: MovingRows.Item, isItself: Bool)] {
     let here = place.flatMap { $0.table == table ? itemsByPlace[$0] : nil } ?? []
     let following = itemsByMeaning[Meaning(table: table, meant: meant)] ?? []
@@ -47,9 +41,9 @@ struct FollowingRows {
   }
 
   /// Parked rows of a table that mean a row: their version alone says so.
-  mutating func parked(in table: Int64, _ meant: Meant) throws(SQLiteError) -> [Key] {
+  mutating func parked(in table: Int64, _ meant: Dot) throws(SQLiteError) -> [Key] {
     if parked[table] == nil {
-      var found: [Meant: [Key]] = [:]
+      var found: [Dot: [Key]] = [:]
       for (key, version) in try store.shelf.parked(in: table, store.versions) {
         for meant in version.meant { found[meant, default: []].append(key) }
       }
@@ -60,10 +54,10 @@ struct FollowingRows {
 
   /// Those that wait for the anchor.
   mutating func pending(
-    in table: Int64, _ meant: Meant
+    in table: Int64, _ meant: Dot
   ) throws(SQLiteError) -> [PendingTable.Item] {
     if pending[table] == nil {
-      var found: [Meant: [PendingTable.Item]] = [:]
+      var found: [Dot: [PendingTable.Item]] = [:]
       for item in try store.pending.all(in: table) {
         for meant in item.version.meant { found[meant, default: []].append(item) }
       }
@@ -74,9 +68,8 @@ struct FollowingRows {
 }
 
 extension Version {
-  fileprivate var meant: Set<FollowingRows.Meant> {
-    Set(numbering.parents.map { FollowingRows.Meant(link: $0.link, row: $0.row) })
-  }
+  /// The rows that it refers to, by whatever column.
+  fileprivate var meant: Set<Dot> { Set(numbering.parents.map(\.row)) }
 }
 
 extension Shelf {

@@ -11,6 +11,8 @@ final class Parentage {
   struct Link: Hashable {
     /// The same on every machine: a hash of the column's first name and of the table.
     let id: UInt32
+    /// The same over later names of the table, under which some may have known it as another one.
+    let later: [UInt32]
     let child: Int64
     let parent: Int64
     /// Which column of the child's shape.
@@ -19,6 +21,12 @@ final class Parentage {
     let isOfKey: Bool
     /// The keys of the children that refer to a number.
     let select: String
+    fileprivate let columnHash: UInt64
+
+    /// Whether it is by this column that a version names a row.
+    func isMeant(by parent: ParentRow) -> Bool {
+      parent.link == id || later.contains(parent.link)
+    }
   }
 
   /// Tables whose key is a single whole number, and that refer to others or are referred to, or of
@@ -30,8 +38,12 @@ final class Parentage {
   private let depths: [Int64: Int]
   private let ofChild: [Int64: [Link]]
   private let ofParent: [Int64: [Link]]
+  /// Tables of the site that this file has never had.
+  private let unseen: [ReplicaTable]
 
-  init(_ tables: [ReplicaTable], on connection: Connection) throws(SQLiteError) {
+  init(
+    _ tables: [ReplicaTable], _ names: TableNames, on connection: Connection
+  ) throws(SQLiteError) {
     var declared: [Declared] = []
     for table in tables {
       declared += try Declared.all(of: table, among: tables, on: connection)
@@ -42,12 +54,21 @@ final class Parentage {
     let numbers = Self.numbers(declared, numbered)
     let byID = Dictionary(uniqueKeysWithValues: tables.map { ($0.id, $0) })
     var links: [Link] = []
+    let later = names.later()
     for (table, found) in numbers {
       guard let table = byID[table], let statements = table.statements else { continue }
       links += found.compactMap { number in
-        byID[number.parent].map { Link(table, statements, column: number.column, $0) }
+        byID[number.parent].map {
+          Link(table, statements, column: number.column, $0, later[folded($0.name)] ?? [])
+        }
       }
     }
+    let renames = Renames(connection: connection)
+    var unseen: [ReplicaTable] = []
+    for table in links.isEmpty ? [] : tables where !table.isHere {
+      if try renames.read(table.name).known.isEmpty { unseen.append(table) }
+    }
+    self.unseen = unseen
     // What the key holds comes first, in the order of the key.
     links.sort { ($0.isOfKey ? 0 : 1, $0.column, $0.id) < ($1.isOfKey ? 0 : 1, $1.column, $1.id) }
     ofChild = Dictionary(grouping: links, by: \.child)
@@ -180,18 +201,23 @@ extension Parentage {
 
 extension Parentage.Link {
   fileprivate init(
-    _ table: ReplicaTable, _ statements: RowStatements, column: Int, _ parent: ReplicaTable
+    _ table: ReplicaTable, _ statements: RowStatements, column: Int, _ parent: ReplicaTable,
+    _ later: [String]
   ) {
-    let shape = statements.shape
-    let sum = statements.columnHashes[column] &* 31 &+ parent.seed
+    let (shape, hash) = (statements.shape, statements.columnHashes[column])
     let keys = statements.names.prefix(shape.keyCount).map(quoted).joined(separator: ", ")
     self.init(
-      id: UInt32(truncatingIfNeeded: sum ^ (sum >> 32)), child: table.id, parent: parent.id,
-      column: column, isOfKey: column < shape.keyCount,
+      id: Self.id(hash, parent.seed), later: later.map { Self.id(hash, tableSeed($0)) },
+      child: table.id, parent: parent.id, column: column, isOfKey: column < shape.keyCount,
       select: """
         SELECT \(keys) FROM main.\(quoted(statements.tableName))
         WHERE \(quoted(statements.names[column])) = ?
-        """)
+        """, columnHash: hash)
+  }
+
+  fileprivate static func id(_ column: UInt64, _ table: UInt64) -> UInt32 {
+    let sum = column &* 31 &+ table
+    return UInt32(truncatingIfNeeded: sum ^ (sum >> 32))
   }
 
   /// Where the number is in a row that is kept apart from its table; nil if it is not there.
@@ -226,11 +252,29 @@ extension Parentage {
     let parents = version.numbering.parents
     guard !parents.isEmpty else { return [] }
     return links(of: table).enumerated().compactMap { index, link in
-      guard let row = parents.first(where: { $0.link == link.id }),
+      guard let row = parents.first(where: link.isMeant),
         let parent = tables.byID[link.parent],
         let key = number(index, link).flatMap({ parent.key([$0]) })
       else { return nil }
       return Meant(link: link, parent: parent, key: key, row: row)
+    }
+  }
+
+  /// Those that it means in tables which this file has never had: there is another one in their
+  /// place, to which its own rows refer.
+  func meantElsewhere(
+    by version: Version, of table: Int64,
+    number: (_ index: Int, Link) -> Replication.Value?
+  ) -> [Meant] {
+    if unseen.isEmpty { return [] }
+    return links(of: table).enumerated().flatMap { index, link in
+      unseen.compactMap { parent in
+        let id = Link.id(link.columnHash, parent.seed)
+        guard let row = version.numbering.parents.first(where: { $0.link == id }),
+          let key = number(index, link).flatMap({ parent.key([$0]) })
+        else { return nil }
+        return Meant(link: link, parent: parent, key: key, row: row)
+      }
     }
   }
 

@@ -121,7 +121,7 @@ extension Rekeying {
   ) {
     guard let statements = table.statements, let number = next.values?.first else { return }
     for link in parentage.links(of: table.id) where link.parent == table.id {
-      guard !version.numbering.parents.contains(where: { $0.link == link.id }),
+      guard !version.numbering.parents.contains(where: link.isMeant),
         let place = link.place(in: entry, statements),
         table.key([entry.values[place].value]) == key
       else { continue }

@@ -85,7 +85,7 @@ extension Rekeying {
     _ note: inout KeyNote, _ row: Row, _ statements: RowStatements
   ) throws {
     for link in parentage.links(of: row.table.id) {
-      guard let index = note.parents?.firstIndex(where: { $0.link == link.id }),
+      guard let index = note.parents?.firstIndex(where: link.isMeant),
         let named = note.parents?[index], row.source.numbering.parents.contains(named),
         let before = link.number(in: row.before, statements),
         before != link.number(in: row.entry, statements),

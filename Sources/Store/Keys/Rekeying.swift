@@ -246,7 +246,7 @@ struct Rekeying {
   private mutating func follow(_ move: Move) throws {
     for link in parentage.links(to: move.place.table) {
       guard let table = store.tables.byID[link.child], store.mayWrite(table) else { continue }
-      let meant = FollowingRows.Meant(link: link.id, row: move.place.created)
+      let meant = move.place.created
       for key in try children(of: move.place.key, by: link, meant, table) {
         guard let version = try store.versions.version(table: table.id, key: key),
           isMine(version, move, link), let entry = try store.content(of: version, table, key)
@@ -282,7 +282,7 @@ struct Rekeying {
 
   /// Rows in the table that refer to a key, and those that wait.
   private mutating func children(
-    of key: Key, by link: Parentage.Link, _ meant: FollowingRows.Meant, _ table: ReplicaTable
+    of key: Key, by link: Parentage.Link, _ meant: Dot, _ table: ReplicaTable
   ) throws -> [Key] {
     let values = (key.values ?? []).map(\.sqlite)
     let standing = try store.connection.rows(link.select, values)
@@ -294,7 +294,7 @@ struct Rekeying {
   /// Whether a row means the one that moves, and is for this replica to write.
   private func isMine(_ version: Version, _ move: Move, _ link: Parentage.Link) -> Bool {
     let isMeant = version.numbering.parents.contains {
-      $0.link == link.id && $0.row == move.place.created
+      link.isMeant(by: $0) && $0.row == move.place.created
     }
     guard !version.isDeleted, isMeant else { return false }
     let author = version.edit.origin

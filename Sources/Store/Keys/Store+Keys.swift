@@ -27,7 +27,7 @@ extension Store {
       // A row that refers to nothing has NULL there.
       guard let parentKey = parent.key([try value(link.column) ?? .null]) else { continue }
       if parent.id == table.id, parentKey == key { continue }
-      let before = (repeating ?? old)?.numbering.parents.first { $0.link == link.id }
+      let before = (repeating ?? old)?.numbering.parents.first(where: link.isMeant)
       let isMachines = repeating != nil || isKept(link.column)
       guard let standing = try versions.version(table: parent.id, key: parentKey),
         try !standing.isDeleted && (isMachines || !isWrittenOver(parent, parentKey))

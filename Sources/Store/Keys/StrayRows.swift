@@ -72,10 +72,15 @@ struct StrayRows {
     let row =
       try kept == nil
       ? connection.row(lookup.select(links, statements), (key.values ?? []).map(\.sqlite)) : nil
-    let all = parentage.meant(by: version, of: table.id, among: tables) { place, link in
+    let number = { (place: Int, link: Parentage.Link) in
       row.map { Replication.Value($0[place]) } ?? kept.flatMap { link.number(in: $0, statements) }
     }
-    for meant in all {
+    for meant in parentage.meantElsewhere(by: version, of: table.id, number: number) {
+      let parent = Export.RowID(table: meant.parent.id, key: meant.key)
+      guard let standing = try lookup.version(of: parent), !standing.isDeleted else { continue }
+      if meant.row.isMet(by: standing, under: meant.key) { return meant.link }
+    }
+    for meant in parentage.meant(by: version, of: table.id, among: tables, number: number) {
       let parent = Export.RowID(table: meant.parent.id, key: meant.key)
       guard let standing = try lookup.version(of: parent), !standing.isDeleted else { continue }
       if !meant.row.isMet(by: standing, under: meant.key) { return meant.link }

@@ -6,7 +6,8 @@ extension Store {
   /// Finds out which tables were renamed since the schema was looked at last, and tells the site.
   func recogniseTables() throws {
     let renames = tables.renames
-    var hasChanged = false
+    var hasChanged = try endTwins()
+    if hasChanged { try tables.reload() }
     for table in tables.tracked {
       let last = tables.names.last(table.id, table.name)
       var (name, isOwn) = (table.nameHere, true)
@@ -21,9 +22,42 @@ extension Store {
       } else if try !isConsented(name, to: table) {
         try tables.choices.set(.asked, for: table.name)
       }
+      // It may have been a table of its own until then.
+      try lost.rename(name, to: table.name)
       hasChanged = true
     }
     if hasChanged { try tables.reload() }
+  }
+
+  /// Ends tables of the site that are others under a later name.
+  ///
+  /// A migration has made `pub`, and another one has renamed it to `publ`. A machine that has looked
+  /// after both, and alone, tracks `publ` as a table of its own. Once it hears that this is `pub`
+  /// its rows go on as rows of that: they are images of what they were, as in a table made anew.
+  private func endTwins() throws -> Bool {
+    var hasEnded = false
+    for twin in tables.tracked where twin.isHere && !twin.isSettings {
+      guard let first = tables.names.first(of: twin.name), let table = tables.table(first),
+        try isTwin(twin, of: table)
+      else { continue }
+      try connection.run("DELETE FROM _flotilla_table WHERE name = ?", [.string(twin.name)])
+      try connection.run(
+        "INSERT INTO \(Journal.table)(tbl, at, k0) VALUES (?, \(TriggerText.now), ?)",
+        [.integer(settings().id), .string(twin.name)])
+      try forget(twin)
+      hasEnded = true
+    }
+    return hasEnded
+  }
+
+  /// Whether this file may have a table of the site as another one: it never had it by its own name.
+  private func isTwin(_ twin: ReplicaTable, of table: ReplicaTable) throws -> Bool {
+    guard table.id != twin.id, table.isTracked, !table.isSettings, !table.isHere,
+      !tables.names.isPresent(table.id, table.name), isSameName(twin.nameHere, twin.name)
+    else { return false }
+    let columns = try tables.renames.read(table.name)
+    return try columns.known.isEmpty && mayWrite(settings())
+      && (table.keyShape ?? twin.keyShape)?.count == twin.keyShape?.count
   }
 
   /// Tells the site under which later name this file has a table.
@@ -167,21 +201,26 @@ extension Store {
     _ old: String, _ new: String, at now: Instant
   ) throws(StoreError) {
     try edit(at: now) { edits in
-      let (table, name) = try self.naming(old, new)
+      let (table, name, isTwin) = try self.naming(old, new)
       try self.tables.choices.remove(table.name)
       try self.tables.choices.remove(name)
-      try self.tables.renames.name(table.id, name, first: table.name)
       try self.tell(name, of: table)
-      // What is in it may be older than what came for it meanwhile, as with `consent`.
-      try self.tables.setBaseline(true, of: table.id)
+      if !isTwin {
+        try self.tables.renames.name(table.id, name, first: table.name)
+        // What is in it may be older than what came for it meanwhile, as with `consent`.
+        try self.tables.setBaseline(true, of: table.id)
+      }
       try self.renewSchema()
       guard now.site != nil else { return }
       try self.foldRest(&edits, at: now)
     }
   }
 
-  /// The table that is meant, and its name as this file has it.
-  private func naming(_ old: String, _ new: String) throws -> (ReplicaTable, name: String) {
+  /// The table that is meant, its name as this file has it, and whether it is a table of the site
+  /// by that name so far.
+  private func naming(
+    _ old: String, _ new: String
+  ) throws -> (ReplicaTable, name: String, isTwin: Bool) {
     let named = tables.table(old) ?? tables.names.first(of: old).flatMap { tables.table($0) }
     guard let table = named, table.isTracked, !table.isSettings else {
       let all = tables.tracked.map { quoted($0.name) }.joined(separator: ", ")
@@ -202,7 +241,8 @@ extension Store {
     let others = tables.tracked.filter {
       $0.id != table.id && tables.names.isPresent($0.id, $0.name)
     }
-    if others.contains(where: { isSameName($0.nameHere, name) }) {
+    let twin = others.first { isSameName($0.nameHere, name) }
+    if let twin, try !isTwin(twin, of: table) {
       throw StoreError(
         .table, "\(quoted(name)) is a table of the site itself, not \(quoted(old))",
         remedy: "If nobody needs it as that: flotilla untrack \(path) \(name), then say it again.")
@@ -213,7 +253,7 @@ extension Store {
         "the primary key of \(quoted(name)) has \(schema.key.count) columns, "
           + "that of \(quoted(old)) \(wanted)")
     }
-    return (table, name)
+    return (table, name, twin != nil)
   }
 
   /// The name under which the site knows what this file, or the site, calls so.

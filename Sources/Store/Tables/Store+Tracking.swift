@@ -246,7 +246,7 @@ extension Store {
     }
   }
 
-  private func forget(_ table: ReplicaTable) throws {
+  func forget(_ table: ReplicaTable) throws {
     try noteEnd(of: table)
     try Capture.remove(id: table.id, on: connection)
     try RowsView.remove(of: table.nameHere, on: connection)

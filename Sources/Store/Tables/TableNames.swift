@@ -76,6 +76,13 @@ struct TableNames {
       .compactMap { declared[$0] }
   }
 
+  /// The later names of each table of the site, by its name in small letters; some of them, where
+  /// somebody has made up very many.
+  func later() -> [String: [String]] {
+    Dictionary(grouping: settings.keys.sorted()) { folded(settings[$0] ?? "") }
+      .mapValues { Array($0.prefix(16)) }
+  }
+
   /// What the site calls a table that was renamed, on whatever machine.
   func first(of name: String) -> String? { settings[folded(name)] }
 

@@ -317,6 +317,13 @@ final class LostVersions: FilePart {
       [.string(table.name), .blob(key?.bytes ?? []), .integer(Int64(limit))])
   }
 
+  /// A table that the site stopped tracking goes on as another one.
+  func rename(_ ended: String, to name: String) throws(SQLiteError) {
+    try connection.run(
+      "UPDATE OR REPLACE _flotilla_lost SET name = ? WHERE name = ? COLLATE NOCASE AND why = 1",
+      [.string(name), .string(ended)])
+  }
+
   /// Forgets what is remembered of a table for one reason.
   func forget(_ name: String, _ why: Why) throws(SQLiteError) {
     if why == .again, againCount == 0 { return }
