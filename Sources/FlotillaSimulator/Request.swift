@@ -44,6 +44,10 @@ struct Request {
   var renamesTables = false
   /// Migrations commit their statements one by one.
   var splitsMigrations = false
+  /// A table is made and renamed, and some see the second name alone.
+  var makesTwins = false
+  /// A program drops a table and makes it again.
+  var emptiesTables = false
 
   init(_ arguments: [String]) throws(Complaint) {
     var rest = arguments[...]
@@ -65,6 +69,8 @@ struct Request {
       case "--numbers": hasNumbers = true
       case "--tables": renamesTables = true
       case "--split": splitsMigrations = true
+      case "--twins": makesTwins = true
+      case "--empties": emptiesTables = true
       case "--with": with = try Self.kinds(rest.popFirst() ?? "")
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
       default: try take(option, rest.popFirst())
@@ -126,8 +132,10 @@ struct Request {
 
   /// Those that make the schemas of a seed what they are.
   var schemaOptions: [String] {
-    [(hasNumbers, "--numbers"), (renamesTables, "--tables"), (splitsMigrations, "--split")]
-      .compactMap { $0 ? $1 : nil }
+    [
+      (hasNumbers, "--numbers"), (renamesTables, "--tables"), (splitsMigrations, "--split"),
+      (makesTwins, "--twins"), (emptiesTables, "--empties"),
+    ].compactMap { $0 ? $1 : nil }
   }
 
   /// The schemas of one seed.
@@ -135,6 +143,8 @@ struct Request {
     var plan = SchemaRun.Plan(seed: seed, numbers: hasNumbers)
     plan.renamesTables = renamesTables
     plan.splitsMigrations = splitsMigrations
+    plan.makesTwins = makesTwins
+    plan.emptiesTables = emptiesTables
     return plan
   }
 

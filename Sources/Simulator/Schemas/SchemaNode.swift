@@ -184,10 +184,12 @@ final class SchemaNode {
   /// Whether a table is the site's, as far as is known here. One that was renamed and made anew in
   /// one go may have to be named first; until its rows were looked at nobody knows what they are.
   private func isKnown(_ name: String) throws -> Bool {
+    let site = store.siteName(name)
+    guard try store.trackedTables().contains(where: { $0.name == site }) else { return false }
     guard let table = schema.tables.first(where: { $0.name == name }), table.first != name
     else { return true }
     let compared = try watcher.row("SELECT 1 FROM _flotilla_local WHERE comparing IS NOT NULL")
-    return compared == nil && store.siteName(name) == table.first
+    return compared == nil && site == table.first
   }
 
   /// What `integrity_check` says of the tables.
@@ -227,6 +229,29 @@ final class SchemaNode {
     }
     try program.execute("PRAGMA legacy_alter_table = OFF; PRAGMA foreign_keys = ON")
     return story
+  }
+
+  /// Tracks tables that have appeared, as a node does. What refers to them may have come before.
+  func takeIn() throws {
+    try foldAll()
+    let names = try store.newTables().map(\.name)
+    isUnseen = true
+    try store.track(names, rule: nil, at: now)
+    try foldAll()
+  }
+
+  /// A program drops a table and makes it again, empty, and the node looks.
+  func empty(_ table: ApplicationSchema.Table) throws {
+    isUnseen = true
+    try program.execute("PRAGMA foreign_keys = OFF; BEGIN; DROP TABLE \(table.name)")
+    let statements =
+      [schema.creation(of: table)] + table.indexes.map { schema.creation(of: $0, on: table) }
+      + schema.tables.flatMap(\.triggers).map(schema.creation(of:))
+    for sql in statements {
+      try program.execute(sql.replacing("CREATE TRIGGER ", with: "CREATE TRIGGER IF NOT EXISTS "))
+    }
+    try program.execute("COMMIT; PRAGMA foreign_keys = ON")
+    try foldAll()
   }
 
   /// The schema changes from now on: nobody looks at what is half done.

@@ -14,6 +14,10 @@ package struct SchemaRun {
     package var renamesTables = false
     /// Whether migrations commit their statements one by one.
     package var splitsMigrations = false
+    /// Whether a table is made and renamed, and some see the second name alone.
+    package var makesTwins = false
+    /// Whether a program drops a table, once, and makes it again.
+    package var emptiesTables = false
     /// Steps that are left out.
     package var without: Set<Int> = []
     /// At most so many migrations.
@@ -29,13 +33,14 @@ package struct SchemaRun {
   package let steps: Int
   package private(set) var faults: [String] = []
   package var story: [String] { tale.lines }
-  private var tale: Story
-  private var first = ApplicationSchema(tables: [])
-  private var migrations: [Migration] = []
-  private var nodes: [SchemaNode] = []
+  var tale: Story
+  private(set) var first = ApplicationSchema(tables: [])
+  private(set) var migrations: [Migration] = []
+  private(set) var nodes: [SchemaNode] = []
   private var trail = EditTrail()
   private var edits = 0
   private var world: Int64 = 0
+  private var hasEmptied = false
 
   package init(_ plan: Plan, isTold: Bool = false) {
     self.plan = plan
@@ -60,7 +65,8 @@ package struct SchemaRun {
     let schema = ApplicationSchema(&random, hasNumbers: plan.hasNumbers)
     first = schema
     let wanted = min(plan.migrations, random.below(5))
-    var last = schema
+    if plan.makesTwins { migrations = Migration.twins(schema, &random) }
+    var last = migrations.last?.schema ?? schema
     for _ in 0..<20 where migrations.count < wanted {
       guard let next = Migration.draw(last, &random) else { continue }
       migrations.append(next)
@@ -96,6 +102,7 @@ package struct SchemaRun {
     switch random.below(20) {
     case 0...7: try write(node, &random, isFolding: random.chance(500))
     case 8...9: try migrate(node, &random)
+    case 11 where plan.emptiesTables && !hasEmptied: try empty(node, &random)
     case 10...11:
       tale.tell("node-\(node) folds")
       try nodes[node].fold()
@@ -195,9 +202,23 @@ extension SchemaRun {
     if !isSplit { faults += trail.migrated(before: before, after: try node.marks()) }
     // Programs go on at once, before anybody has looked.
     if random.chance(500) { try write(index, &random, isFolding: false) }
-    if !migration.newTables.isEmpty {
-      try node.store.track(migration.newTables, rule: nil, at: node.now)
+    guard !migration.newTables.isEmpty else { return }
+    guard plan.makesTwins else {
+      return try node.store.track(migration.newTables, rule: nil, at: node.now)
     }
+    if node.level == 1, random.chance(500) { try migrate(index, &random) }
+    try node.takeIn()
+  }
+
+  /// One loses a table, of which another has all that is known.
+  private mutating func empty(_ index: Int, _ random: inout Seeded) throws {
+    let (node, other) = (nodes[index], nodes[(index + 1) % nodes.count])
+    try node.foldAll()
+    try other.pull(from: node, inSteps: false)
+    let table = random.pick(node.schema.tables)
+    tale.tell("\(node.name) loses \(table.name), once \(other.name) has heard everything")
+    try node.empty(table)
+    hasEmptied = true
   }
 
   private func make(_ migration: Migration, on connection: Connection) throws {
@@ -245,37 +266,6 @@ extension SchemaRun {
     }
   }
 
-  /// A person says which table of the site one is that has another name, as `schema --map` does;
-  /// gives whether there are any. Only where a migration has made it anew as well, so that nothing
-  /// but its rows can tell.
-  private mutating func nameTables() throws -> Bool {
-    var hasNamed = false
-    for node in nodes {
-      // Where another machine says so, and the rows do not, `status` asks.
-      for name in try node.store.tableSurvey.askedTables() {
-        tale.tell("\(node.name) says that its \(name) is the site's")
-        try node.store.admit([name], at: node.now)
-        hasNamed = true
-      }
-      for table in node.schema.tables where table.first != table.name {
-        let name = node.store.siteName(table.name)
-        guard name != table.first, isRemade(table.number) else { continue }
-        tale.tell("\(node.name) hears that \(table.first) is \(table.name)")
-        try node.store.nameTable(table.first, table.name, at: node.now)
-        hasNamed = true
-      }
-    }
-    return hasNamed
-  }
-
-  /// Whether a migration makes a table anew.
-  private func isRemade(_ table: Int) -> Bool {
-    zip([first] + migrations.map(\.schema), migrations).contains { before, migration in
-      before.tables.first { $0.number == table }
-        .map { migration.statements.contains("DROP TABLE \($0.name)") } ?? false
-    }
-  }
-
   /// Two whose digests differ at one frontier send each other all that they hold, as sessions do;
   /// gives whether any do. Rows that went with a table come again so, and those that were
   /// deleted between a migration and the next look, if no row of the table was left.
@@ -286,54 +276,6 @@ extension SchemaRun {
       for other in nodes where other !== node { try node.repair(from: other) }
     }
     return true
-  }
-
-  /// A person says what columns are called whose values wait, as `schema --map` does; gives
-  /// whether there are any. Only where rows alone can tell, for there may be none that do. All
-  /// others are to be recognised.
-  private mutating func nameColumns() throws -> Bool {
-    var hasNamed = false
-    for node in nodes {
-      for kept in try node.store.keptColumns()
-      where kept.fate != .shownOtherwise && kept.fate != .inItsForm {
-        let own = node.schema.tables.first { $0.name == kept.table }?.number
-        let stages = ([first] + migrations.map(\.schema)).map { schema in
-          schema.tables.first { $0.number == own }
-        }
-        let columns = stages.compactMap(\.self).flatMap(\.columns)
-        for old in kept.columns {
-          let present = node.schema.tables.flatMap(\.columns)
-          guard let number = columns.first(where: { $0.name == old })?.number,
-            let now = present.first(where: { $0.number == number }), mayBeUntold(now, in: stages)
-          else { continue }
-          tale.tell("\(node.name) hears that \(old) of \(kept.table) is \(now.name)")
-          try node.store.map(kept.table, old, to: now.name, at: node.now)
-          hasNamed = true
-        }
-      }
-      if hasNamed { return true }
-    }
-    return false
-  }
-
-  /// Whether a column may have got its name unseen: it is declared otherwise, too; a table was made
-  /// anew with other names for columns, and perhaps other values; or another column came or went
-  /// that is declared like it. `stages` are the table before and after each migration.
-  private func mayBeUntold(
-    _ now: ApplicationSchema.Column, in stages: [ApplicationSchema.Table?]
-  ) -> Bool {
-    let tables = stages.compactMap(\.self)
-    let others = tables.flatMap(\.columns)
-    let same = others.filter { $0.number == now.number }
-    if same.contains(where: { $0.declaration != now.declaration }) { return true }
-    for (migration, (before, after)) in zip(migrations, zip(stages, stages.dropFirst()))
-    where migration.isWithoutForeignKeys {
-      if before?.column(now.number)?.name != after?.column(now.number)?.name { return true }
-    }
-    return others.contains { other in
-      other.number != now.number && other.declaration == now.declaration
-        && !tables.allSatisfy { $0.column(other.number)?.name == other.name }
-    }
   }
 
   /// Whether programs alone make versions of rows: no triggers, foreign keys or migrations do.
