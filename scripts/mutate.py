@@ -9,8 +9,8 @@ it shall be. `depth: pure returns` looks where machines come back and deleted ro
 `pure anchored` where they do beside an anchor, `full schemas` where tables and columns come and go,
 `full offices` where anchors do, `full restores` where their files are put back, `full swaps` where
 programs write beside parked rows, `full changes` where they follow what changes, `full lies` where
-a member lies, `pure strangers` where members do not know each other's keys yet. In a copy of the
-tree each is applied alone, the simulator is built and runs until it finds a fault or has spent the
+a member lies, `pure strangers` where members do not know each other's keys yet, and `schemas emptied`
+where a program drops a table and makes it again. In a copy of the tree each is applied alone, the simulator is built and runs until it finds a fault or has spent the
 schedules that `make test` runs. The tree as it is comes first: where it fails by itself nothing can
 be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be built.
 Prints a table; the status is 0 only if all were found.
@@ -35,6 +35,7 @@ BUDGET = {
     "full changes": 150,
     "full lies": 300,
     "pure strangers": 3_000,
+    "schemas emptied": 300,
 }
 KINDS = {
     "full": ["--first", "1293"],
@@ -47,6 +48,7 @@ KINDS = {
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "740000"],
     "changes": ["--with", "changes,unique,swap,crash", "--first", "1000"],
     "strangers": ["--with", "strangers,slices,slowness", "--steps", "250"],
+    "emptied": ["--empties", "--first", "1001"],
     "lies": ["--with", "liar", "--first", "101000", "--steps", "250", "--drawn"],
 }
 
@@ -106,7 +108,7 @@ def seeds_needed(program, depth, budget):
     for name in more or [kind]:
         arguments += KINDS.get(name, [])
     result = subprocess.run(arguments, capture_output=True, text=True)
-    counts = re.findall(r"^(\d+) \w+ schedules, (\d+) failed", result.stdout, flags=re.M)
+    counts = re.findall(r"^(\d+) (?:\w+ schedules|schemas), (\d+) failed", result.stdout, flags=re.M)
     done, failed = (sum(map(int, column)) for column in zip(*counts)) if counts else (0, 0)
     if result.returncode == 0 and failed == 0 and done == budget:
         return None

@@ -42,6 +42,12 @@ struct EditTrail {
     }
   }
 
+  /// A program has dropped a table: of its edits there, which another one has, nothing is logged
+  /// if they lose meanwhile.
+  mutating func dropped(_ table: String, _ rows: [Row: String]) {
+    for (row, mark) in rows where row.hasPrefix("\(table) ".lowercased()) { replaced.insert(mark) }
+  }
+
   /// A migration may only carry marks along.
   mutating func migrated(before: [Row: String], after: [Row: String]) -> [String] {
     Set(before.values).subtracting(after.values).subtracting([""]).sorted().map {

@@ -217,6 +217,7 @@ extension SchemaRun {
     try other.pull(from: node, inSteps: false)
     let table = random.pick(node.schema.tables)
     tale.tell("\(node.name) loses \(table.name), once \(other.name) has heard everything")
+    trail.dropped(table.first, try node.marks())
     try node.empty(table)
     hasEmptied = true
   }

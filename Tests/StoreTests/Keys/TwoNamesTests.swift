@@ -162,7 +162,8 @@ import Testing
 
   /// The other one has renamed its empty table, and made it anew, before its node looked. It takes
   /// it for the one that is called so.
-  @Test func `rows that another one has shown meanwhile go on there, too`() throws {
+  @Test(arguments: [true, false])
+  func `rows that another one has shown meanwhile go on there, too`(looks: Bool) throws {
     let r = try site()
     try r[0].write(Self.made + Self.renamed)
     try write(r[0], "publ", "Ann")
@@ -177,10 +178,12 @@ import Testing
       BEGIN; CREATE TABLE new__pub(id INTEGER PRIMARY KEY, ref TEXT UNIQUE); DROP TABLE pub;
       ALTER TABLE new__pub RENAME TO publ; COMMIT
       """)
-    try r[1].foldAll()
-    #expect(try r[1].content("publ").count == 2)
+    if looks {
+      try r[1].foldAll()
+      #expect(try r[1].content("publ").count == 2)
+    }
     try r[0].pull(from: r[1])
-    try r[0].write("DELETE FROM book WHERE id = 'Eve'; DELETE FROM publ WHERE ref = 'Eve'")
+    try r[0].write("DELETE FROM book; DELETE FROM publ")
     try r[0].foldAll()
     try r[0].store.nameTable("pub", "publ", at: r[0].now)
     try r[0].foldAll()
