@@ -75,7 +75,8 @@ let package = Package(
     .target(name: "SQLite", dependencies: ["CSQLite", "CMemory"], swiftSettings: installed),
     .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: small),
     .target(
-      name: "Network", dependencies: ["CAvahi", "CLinux", "COpenSSL", "CZstd"], swiftSettings: small),
+      name: "Network", dependencies: ["CAvahi", "CLinux", "COpenSSL", "CZstd"], swiftSettings: small
+    ),
     .target(
       name: "Flotilla", dependencies: ["Store", "SQLite", "Replication", "Network", "CLinux"],
       swiftSettings: small),

@@ -36,8 +36,8 @@ import Testing
   @Test func `after a rest nothing is known`() {
     var pace = LinkPace()
     for _ in 0..<20 { pace.note(64 << 10, from: 5, to: 5) }
-    #expect(!pace.isSlow(at: 1_005))
-    #expect(pace.isSlow(at: 1_006))
+    let slow = [pace.isSlow(at: 1_005), pace.isSlow(at: 1_006)]
+    #expect(slow == [false, true])
   }
 
   private static func rows(_ count: Int) -> [UInt8] {
@@ -86,12 +86,12 @@ import Testing
     for _ in 0..<7 { outbox.append(frame) }
     outbox.append(Message.describe.frame)
     let all = outbox.bytes
-    let first = try #require(outbox.take(packs: true))
-    #expect(first.count < 3_000 && outbox.bytes == all - 3 * frame.count)
-    let second = try #require(outbox.take(packs: true))
-    let third = try #require(outbox.take(packs: false))
+    let first = outbox.take(packs: true) ?? []
+    #expect(!first.isEmpty && first.count < 3_000 && outbox.bytes == all - 3 * frame.count)
+    let second = outbox.take(packs: true) ?? []
+    let (third, none) = (outbox.take(packs: false), outbox.take(packs: true))
     #expect(third == frame + Message.describe.frame)
-    #expect(outbox.bytes == 0 && outbox.take(packs: true) == nil)
+    #expect(outbox.bytes == 0 && none == nil)
     var frames = FrameBuffer(limit: Limits.frame)
     frames.append(first + second)
     var count = 0

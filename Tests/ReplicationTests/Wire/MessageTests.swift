@@ -30,6 +30,14 @@ import Testing
     #expect(error?.code == .unknownType)
   }
 
+  @Test(arguments: [UInt64(Limits.frame) + 1, 1 << 32, .max])
+  func `a packed frame that claims more than a plain one may have is refused`(size: UInt64) {
+    let error = #expect(throws: WireError.self) {
+      try Message(frame: Self.bytes(27) { $0.uint(size) } + [1, 2, 3])
+    }
+    #expect(error?.code == .tooLong)
+  }
+
   /// Bodies by hand, from the type on.
   static func bytes(_ type: UInt8, _ write: (inout ByteWriter) -> Void) -> [UInt8] {
     var writer = ByteWriter()
@@ -76,7 +84,8 @@ import Testing
     arguments: [
       ("a frontier", 3, [0, 0, 1], 16_385), ("members", 9, [], 1_025),
       ("a name", 11, [], 513), ("a reason", 14, [0], 1_025), ("SQL", 13, [0, 0], (512 << 10) + 1),
-      ("packed bytes", 27, [], (1 << 20) + 1), ("buckets", 20, [1], 257), ("tables of an account", 21, [1, 1], 2_049),
+      ("buckets", 20, [1], 257),
+      ("tables of an account", 21, [1, 1], 2_049),
       ("rows of an account", 21, [1, 1, 1, 1, 0x74], 65_537),
     ] as [(String, UInt8, [UInt8], UInt64)])
   func `a count beyond its limit is refused before memory is taken`(
