@@ -72,7 +72,7 @@ import Testing
 /// What the doctor says of the Flotilla that others run.
 @Suite struct `A finding about versions` {
   private func findings(
-    _ peers: [(String, Int?, String?)], program: String? = ProgramVersion.current, own: Int? = 4
+    _ peers: [(String, Int?, String?)], program: String? = ProgramVersion.current, own: Int? = 5
   ) throws -> [DoctorReport.Finding] {
     let reports = peers.map { peer in
       PeerReport(

@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  /// RFC 8878, 3.1.1: a window and a length of 2⁴⁰ bytes and more, and then blocks of one byte, each
-  /// of which stands for 128 KiB.
+  /// RFC 8878, 3.1.1: a window and a length of 2⁴⁰ bytes and more, and then blocks of one byte:
+  /// each stands for 128 KiB.
   @Test func `what claims a terabyte takes no more than was allowed`() {
     let head: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
     let length: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 0]
