@@ -69,12 +69,14 @@ let package = Package(
     .systemLibrary(name: "COpenSSL"),
     .systemLibrary(name: "CEvent"),
     .systemLibrary(name: "CMariaDB"),
+    .systemLibrary(name: "CZstd"),
     .target(name: "Replication", swiftSettings: installed),
     .target(name: "CMemory", dependencies: ["CSQLite"]),
     .target(name: "SQLite", dependencies: ["CSQLite", "CMemory"], swiftSettings: installed),
     .target(name: "Store", dependencies: ["SQLite", "Replication"], swiftSettings: small),
     .target(
-      name: "Network", dependencies: ["CAvahi", "CLinux", "COpenSSL"], swiftSettings: small),
+      name: "Network", dependencies: ["CAvahi", "CLinux", "COpenSSL", "CZstd"], swiftSettings: small
+    ),
     .target(
       name: "Flotilla", dependencies: ["Store", "SQLite", "Replication", "Network", "CLinux"],
       swiftSettings: small),

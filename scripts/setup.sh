@@ -22,6 +22,7 @@ libavahi-client-dev /usr/include/avahi-client/client.h
 libssl-dev          /usr/include/openssl/ssl.h
 libevent-dev        /usr/include/event2/http.h
 libmariadb-dev      /usr/include/mariadb/mysql.h
+libzstd-dev         /usr/include/zstd.h
 libjemalloc-dev     /usr/include/jemalloc/jemalloc.h
 avahi-daemon        avahi-daemon
 avahi-utils         avahi-browse

@@ -155,7 +155,7 @@ extension BadInputTests {
           })
         for (database, port) in [("a.db", first.port), ("b.db", second.port)] {
           let said = try await findings(database, desk)
-          #expect(said.contains("all connected peers speak protocol 4, as this"), "\(said)")
+          #expect(said.contains("all connected peers speak protocol 5, as this"), "\(said)")
           #expect(said.contains("port \(port) was not tried from outside: all"), "\(said)")
         }
         let status = try await desk.flotilla("status", "a.db", "--json").output

@@ -72,7 +72,7 @@ import Testing
 /// What the doctor says of the Flotilla that others run.
 @Suite struct `A finding about versions` {
   private func findings(
-    _ peers: [(String, Int?, String?)], program: String? = ProgramVersion.current, own: Int? = 4
+    _ peers: [(String, Int?, String?)], program: String? = ProgramVersion.current, own: Int? = 5
   ) throws -> [DoctorReport.Finding] {
     let reports = peers.map { peer in
       PeerReport(
@@ -88,23 +88,23 @@ import Testing
   }
 
   @Test func `names those that are older, and those that are newer`() throws {
-    let equal = try findings([("a", 4, "0.1.0"), ("b", 4, "0.1.0")])
+    let equal = try findings([("a", 5, "0.1.0"), ("b", 5, "0.1.0")])
     #expect(equal.map(\.level) == [.ok])
     #expect(
-      equal.map(\.text) == ["all connected peers speak protocol 4, as this node does (0.1.0)"])
-    let mixed = try findings([("a", 4, "0.1.0"), ("b", 4, "0.1.1"), ("c", 4, nil)])
+      equal.map(\.text) == ["all connected peers speak protocol 5, as this node does (0.1.0)"])
+    let mixed = try findings([("a", 5, "0.1.0"), ("b", 5, "0.1.1"), ("c", 5, nil)])
     #expect(mixed.first?.text.contains("0.1.0 on a; 0.1.1 on b; ? on c") == true)
-    let older = try findings([("a", 4, "0.1.0"), ("b", 3, nil), ("c", 3, nil)])
+    let older = try findings([("a", 5, "0.1.0"), ("b", 4, nil), ("c", 4, nil)])
     #expect(older.map(\.level) == [.warning])
     #expect(
       older.map(\.text) == [
-        "an older Flotilla runs on b (protocol 3), c (protocol 3); this node speaks protocol 4"
+        "an older Flotilla runs on b (protocol 4), c (protocol 4); this node speaks protocol 5"
       ])
     #expect(older.first?.remedy?.contains("Bring it up to date there") == true)
-    let newer = try findings([("a", 5, "0.2.0")])
+    let newer = try findings([("a", 6, "0.2.0")])
     #expect(
       newer.map(\.text) == [
-        "this node speaks protocol 4, and is older than a (0.2.0, protocol 5)"
+        "this node speaks protocol 5, and is older than a (0.2.0, protocol 6)"
       ])
     #expect(try findings([]).isEmpty)
   }

@@ -21,6 +21,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   /// What an anchor says of rows, judged by every rule.
   case certificate
   #if !WIRE
+    /// A frame as it travels packed, and another one to be packed.
+    case packed
     /// A row on the shelf, as it lies in the file.
     case shelf
     /// Batches merged into a small database.
@@ -63,6 +65,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .appointment: readAppointments(bytes)
     case .certificate: readCertificates(bytes)
     #if !WIRE
+      case .packed: readPacked(bytes)
       case .shelf: readShelf(bytes)
       case .merge: readMerge(bytes)
       case .schema: readSchema(bytes)

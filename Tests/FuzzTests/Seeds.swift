@@ -14,6 +14,7 @@ extension FuzzTarget {
     case .message: Seeds.messages.map { Array($0.frame.dropFirst(4)) }
     case .batch: Seeds.batches
     case .key: Seeds.values.map { [0] + $0 } + Seeds.values.map { [0b0110] + $0 }
+    case .packed: Seeds.packed
     case .shelf: Seeds.shelf
     case .session: Seeds.sessions
     case .merge: Seeds.batches.map { Seeds.merge(0, $0, []) } + Seeds.merges
@@ -91,7 +92,7 @@ enum Seeds {
       .account(Account(number: 1, .sums(SessionDriver.sums))),
       .account(Account(number: 1, .rows(SessionDriver.accountRows, isLast: true))),
       .account(Account(number: 1, .nothing(.failed))), .describe, .program("0.1.0"), .knock,
-      .knocked(.silent),
+      .knocked(.silent), .packed(Packed(size: 602, bytes: Array(packed[0].dropFirst(3)))),
       .reaches(number: 3, [reach]),
       .have(Have(frontier: frontier, frontierHash: 1, rootDigest: 2, testimony: reach)),
     ]
@@ -106,6 +107,15 @@ enum Seeds {
       generation: 1),
     TableShape(name: "secret", keyCount: 1, columns: ["name", "value", "more"]),
     TableShape(name: "_flotilla_table", keyCount: 1, columns: ["name", "rule"]),
+  ]
+
+  /// Of other versions of the library these would be other bytes: two are made by hand.
+  static let packed: [[UInt8]] = [
+    [
+      27, 0xDA, 4, 0x28, 0xB5, 0x2F, 0xFD, 0x60, 0x5A, 1, 0x10, 0, 0, 5, 1, 0xC3, 0x12, 0, 0,
+    ],
+    [27, 4, 0x28, 0xB5, 0x2F, 0xFD, 0x20, 4, 0x21, 0, 0, 4, 1, 0, 0],
+    [4, 1] + [UInt8](repeating: 7, count: 600),
   ]
 
   static func text(_ text: String) -> Value { .text(Array(text.utf8)) }

@@ -8,7 +8,7 @@ import Testing
     "Replication": [],
     "SQLite": ["CMemory", "CSQLite", "Glibc"],
     "Store": ["SQLite", "Replication", "Glibc"],
-    "Network": ["CAvahi", "CLinux", "COpenSSL", "Glibc", "Dispatch"],
+    "Network": ["CAvahi", "CLinux", "COpenSSL", "CZstd", "Glibc", "Dispatch"],
     "Flotilla": [
       "Store", "SQLite", "Replication", "Network", "CLinux", "FoundationEssentials", "Glibc",
       "Dispatch", "Synchronization",

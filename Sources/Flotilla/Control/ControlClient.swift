@@ -26,6 +26,16 @@ struct ControlClient: Sendable {
     _ request: ControlRequest, as type: Body.Type = Body.self, within timeout: Duration? = nil,
     telling listener: WorkProgress.Listener? = nil
   ) async throws(FlotillaError) -> Body? {
+    guard let data = try await answer(to: request, within: timeout, telling: listener) else {
+      return nil
+    }
+    return try Self.body(of: data, as: type)
+  }
+
+  /// The bytes of that answer, whatever it is of: so this is in the program once.
+  func answer(
+    to request: ControlRequest, within timeout: Duration?, telling listener: WorkProgress.Listener?
+  ) async throws(FlotillaError) -> Data? {
     guard let channel = await connect() else { return nil }
     defer { channel.close() }
     let data: Data
@@ -47,7 +57,7 @@ struct ControlClient: Sendable {
       throw FlotillaError(
         .node, "the running node ended before it answered", remedy: "Try again.")
     }
-    return try Self.body(of: data, as: type)
+    return data
   }
 
   /// What an answer says, or the error that it tells of.

@@ -65,7 +65,7 @@ extension Node {
     _ link: TLSChannel, _ id: Mesh.ConnectionID, _ dialled: String?
   ) async {
     await spread(roster.takeUnsaved(), besides: nil)
-    if link.purpose == .copying { return await serveCopy(link, id) }
+    if link.purpose.isCopying { return await serveCopy(link, id) }
     let hello = await hello()
     // Nothing may be waited for between this and `sessions[id]`: `stop` must see every session.
     guard !isStopping else {

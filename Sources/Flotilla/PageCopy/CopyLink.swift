@@ -4,13 +4,17 @@ import Replication
 /// Frames of a copy by pages, one after another over a stream.
 actor CopyLink {
   private let channel: any ByteChannel
+  /// Whether both ends know chunks that are packed.
+  private let packs: Bool
+  private var pace = LinkPace()
   private var frames: FrameBuffer
   /// When something has come last, by uptime.
   private(set) var lastHeard = Uptime.now
 
   /// `limit`: how long the frames of the other side may be.
-  init(_ channel: any ByteChannel, limit: Int) {
+  init(_ channel: TLSChannel, limit: Int) {
     self.channel = channel
+    packs = channel.purpose == .packedCopying
     frames = FrameBuffer(limit: limit)
   }
 
@@ -21,7 +25,10 @@ actor CopyLink {
     let alarm = patience.map(closing)
     defer { alarm?.cancel() }
     do {
-      try await channel.write(message.frame)
+      let start = Uptime.now
+      let frame = (packs && pace.isSlow(at: start) ? message.packed : message).frame
+      try await channel.write(frame)
+      pace.note(frame.count, from: start, to: Uptime.now)
     } catch {
       throw FlotillaError(.peer, "the connection broke: \(error)")
     }
@@ -31,7 +38,10 @@ actor CopyLink {
   func receive() async throws(FlotillaError) -> CopyMessage {
     while true {
       do throws(WireError) {
-        if let frame = try frames.next() { return try CopyMessage(frame: frame) }
+        if let frame = try frames.next() {
+          let message = try CopyMessage(frame: frame)
+          return packs ? try message.unpacked() : message
+        }
       } catch {
         throw FlotillaError(.wrongCopy, "\(channel.remote) sends no copy: \(error)")
       }

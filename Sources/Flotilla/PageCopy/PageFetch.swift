@@ -114,7 +114,7 @@ struct PageFetch: Sendable {
       let endpoint = try Endpoint(parsing: address, defaultPort: Endpoint.defaultPort)
       let socket = try await SocketChannel.connect(to: endpoint, timeout: .seconds(5))
       channel = try await TLSChannel.dial(
-        over: socket, door.dialling, for: .copying, timeout: Door.dialPatience)
+        over: socket, door.dialling, for: .packedCopying, timeout: Door.dialPatience)
     } catch {
       let code: FlotillaError.Code =
         switch error.code {

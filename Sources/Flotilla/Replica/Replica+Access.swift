@@ -59,14 +59,25 @@ extension Replica {
     telling listener: WorkProgress.Listener? = nil, patience: Int64 = Self.patience,
     remark: (String) -> Void = { _ in }
   ) async throws(FlotillaError) -> Access<Body> {
+    switch try await reach(
+      request, within: timeout, telling: listener, patience: patience, remark: remark)
+    {
+    case .answer(let data): return .answer(try ControlClient.body(of: data, as: type))
+    case .lock(let lock): return .lock(lock)
+    }
+  }
+
+  /// The same, whatever the answer is of: so this is in the program once.
+  private func reach(
+    _ request: ControlRequest, within timeout: Duration?,
+    telling listener: WorkProgress.Listener?, patience: Int64, remark: (String) -> Void
+  ) async throws(FlotillaError) -> Access<Data> {
     let client = try ControlClient(database: sidecar.database)
     let start = Uptime.now
     var isTold = false
     while true {
-      if let body = try await client.ask(
-        request, as: type, within: timeout, telling: listener)
-      {
-        return .answer(body)
+      if let data = try await client.answer(to: request, within: timeout, telling: listener) {
+        return .answer(data)
       }
       if let lock = try sidecar.lock() { return .lock(lock) }
       let isOver = (try? await Task.sleep(for: .milliseconds(50))) == nil

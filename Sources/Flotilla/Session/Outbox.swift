@@ -1,4 +1,5 @@
 import Network
+import Replication
 
 /// Frames on their way out of one session.
 struct Outbox {
@@ -26,9 +27,14 @@ struct Outbox {
     bytes += frame.count
   }
 
-  /// What is to be written next: everything that waits, in one piece.
-  mutating func take() -> [UInt8]? {
+  /// Of frames that are packed so many bytes are written at a time: how long that takes tells
+  /// whether it was worth it.
+  private static let packedAtOnce = 256 << 10
+
+  /// What is to be written next: everything that waits, or some of it, packed.
+  mutating func take(packs: Bool) -> [UInt8]? {
     guard !frames.isEmpty else { return nil }
+    if packs { return takePacked() }
     if frames.count == 1 {
       defer { clear() }
       return frames[0]
@@ -37,6 +43,19 @@ struct Outbox {
     all.reserveCapacity(bytes)
     for frame in frames { all.append(contentsOf: frame) }
     clear()
+    return all
+  }
+
+  private mutating func takePacked() -> [UInt8] {
+    var (all, plain, count): ([UInt8], Int, Int) = ([], 0, 0)
+    while count < frames.count, plain < Self.packedAtOnce {
+      let frame = frames[count]
+      all.append(contentsOf: Packed.frame(of: frame) ?? frame)
+      plain += frame.count
+      count += 1
+    }
+    frames.removeFirst(count)
+    bytes -= plain
     return all
   }
 

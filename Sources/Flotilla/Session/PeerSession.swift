@@ -18,6 +18,7 @@ actor PeerSession {
   private(set) weak var owner: Node?
   private(set) var machine: Session
   private(set) var outbox: Outbox
+  private var pace = LinkPace()
   private var export: Int64?
   /// What the export that is to be opened takes.
   private var exportScope = Session.ExportScope.above(Frontier())
@@ -87,7 +88,8 @@ actor PeerSession {
     while true {
       do {
         while !isClosed, let frame = try inbox.next() {
-          let message = try Message(frame: frame)
+          var message = try Message(frame: frame)
+          if machine.state == .open { message = try message.unpacked() }
           await waitForTurn(of: message)
           if case .part(_, let bytes) = message { longBytes += bytes.count }
           await feed(.received(message, isFollowed: inbox.isReady))
@@ -185,9 +187,11 @@ actor PeerSession {
   }
 
   private func drain() async {
-    while let bytes = outbox.take() {
+    while let bytes = outbox.take(packs: packs) {
+      let start = Uptime.now
       do {
         try await link.write(bytes)
+        pace.note(bytes.count, from: start, to: Uptime.now)
       } catch {
         outbox.isWriting = false
         outbox.clear()
@@ -197,6 +201,11 @@ actor PeerSession {
       if outbox.hasRoom { await feed(.drained) }
     }
     outbox.isWriting = false
+  }
+
+  /// Whether frames of rows go packed: only if the peer knows that, and they would have to wait.
+  private var packs: Bool {
+    (machine.peer?.version ?? 0) >= Packed.version && pace.isSlow(at: Uptime.now)
   }
 
   private func merge(_ merge: Merge) async {

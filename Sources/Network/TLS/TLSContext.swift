@@ -11,6 +11,16 @@ package final class TLSContext: @unchecked Sendable {
     case member = "flotilla/1"
     case joining = "flotilla-join/1"
     case copying = "flotilla-copy/1"
+    /// The same of who takes chunks that are packed.
+    case packedCopying = "flotilla-copy/2"
+
+    package var isCopying: Bool { self == .copying || self == .packedCopying }
+
+    /// What a dialler offers, the best first: the other end takes the first that it knows.
+    var offer: [UInt8] {
+      let names = self == .packedCopying ? [self, .copying] : [self]
+      return names.flatMap { [UInt8($0.rawValue.utf8.count)] + Array($0.rawValue.utf8) }
+    }
   }
 
   /// What a look at the certificate of a peer has told.

@@ -56,8 +56,7 @@ package struct TLSEngine: ~Copyable {
   ) throws(NetworkError) {
     guard let connection = SSL_new(context.handle) else { throw .tls("start TLS") }
     SSL_set_connect_state(connection)
-    let name = Array(purpose.rawValue.utf8)
-    let offer = [UInt8(name.count)] + name
+    let offer = purpose.offer
     // SSL_set_alpn_protos(3): "return 0 on success and non-0 on failure".
     guard SSL_set_alpn_protos(connection, offer, UInt32(offer.count)) == 0 else {
       SSL_free(connection)
@@ -168,7 +167,7 @@ package struct TLSEngine: ~Copyable {
   /// Who the peer has proved to be; nil if that does not fit what it came for.
   private func seenPeer(for purpose: TLSContext.Purpose) -> Peer? {
     switch purpose {
-    case .member, .copying:
+    case .member, .copying, .packedCopying:
       guard let certificate = SSL_get0_peer_certificate(connection),
         let (key, _) = Certificate.content(of: certificate)
       else { return nil }

@@ -53,7 +53,7 @@ package struct Session: Sendable {
   }
 
   /// Protocol versions that this code speaks.
-  package static let versions: ClosedRange<UInt64> = 4...4
+  package static let versions: ClosedRange<UInt64> = 4...5
 
   package internal(set) var state = State.greeting
   package internal(set) var peer: Hello?

@@ -41,6 +41,8 @@ package enum CopyMessage: Sendable, Equatable {
   case making(bytes: UInt64)
   case head(Head)
   case chunk(number: UInt64, hash: [UInt8], bytes: [UInt8])
+  /// The same, compressed; `hash` is that of the chunk as it was.
+  case packedChunk(number: UInt64, hash: [UInt8], Packed)
   /// The hash of the hashes of all chunks.
   case end(check: [UInt8])
   /// There is no copy by pages, for a reason that a person understands: the rows follow as ever.
@@ -64,6 +66,7 @@ extension CopyMessage {
     case end = 5
     case rows = 6
     case done = 7
+    case packedChunk = 8
   }
 
   /// The whole frame: length, type, body.
@@ -79,7 +82,11 @@ extension CopyMessage {
 
   /// How long what it carries is, if that is long.
   private var size: Int {
-    if case .chunk(_, _, let bytes) = self { bytes.count } else { 0 }
+    switch self {
+    case .chunk(_, _, let bytes): bytes.count
+    case .packedChunk(_, _, let packed): packed.bytes.count
+    default: 0
+    }
   }
 
   private func write(to body: inout ByteWriter) -> Kind {
@@ -105,6 +112,11 @@ extension CopyMessage {
       body.raw(hash)
       body.raw(bytes)
       return .chunk
+    case .packedChunk(let number, let hash, let packed):
+      body.uint(number)
+      body.raw(hash)
+      packed.write(to: &body)
+      return .packedChunk
     case .end(let check):
       body.raw(check)
       return .end
@@ -145,6 +157,10 @@ extension CopyMessage {
       return .chunk(
         number: try reader.number("Chunk"), hash: try reader.raw("Chunk", count: hashBytes),
         bytes: reader.rest())
+    case .packedChunk:
+      return .packedChunk(
+        number: try reader.number("Chunk"), hash: try reader.raw("Chunk", count: hashBytes),
+        try Packed(from: &reader, "a packed chunk", limit: chunkBytes))
     case .end: return .end(check: try reader.raw("End", count: hashBytes))
     case .rows: return .rows(reason: try reader.text("Rows", limit: Limits.reason))
     case .done: return .done

@@ -13,6 +13,8 @@ extension Message {
     case .part:
       self = .part(number: try reader.uint("Part"), reader.rest())
       return
+    case .packed:
+      self = .packed(try Packed(from: &reader, "a packed frame", limit: Limits.frame))
     case .reaches:
       self = .reaches(number: try reader.uint("Reaches"), try Reach.list(from: &reader))
     case .hello: self = .hello(try Hello(from: &reader))

@@ -26,6 +26,7 @@ enum MessageType: UInt8 {
   case program = 24
   case knock = 25
   case knocked = 26
+  case packed = 27
 }
 
 extension Message {
@@ -68,6 +69,9 @@ extension Message {
       body.uint(number)
       body.raw(bytes)
       return .part
+    case .packed(let packed):
+      packed.write(to: &body)
+      return .packed
     case .end(let end):
       body.uint(end.rows)
       body.word(end.check)

@@ -12,6 +12,8 @@ package enum Message: Sendable, Equatable {
   case rows(number: UInt64, [UInt8])
   /// A piece of a batch that is too long for one frame; more pieces follow, then `rows`.
   case part(number: UInt64, [UInt8])
+  /// One of these two, compressed; only to who knows that.
+  case packed(Packed)
   /// What owners have signed of the origins of the rows that follow, and of what is covered.
   case reaches(number: UInt64, [Reach])
   case end(End)

@@ -136,6 +136,7 @@ enum Samples {
       .schema(SchemaObject(kind: .trigger, name: "", sql: "")), .describe,
       .program("0.1.0"), .program(String(repeating: "~", count: Limits.program)), .knock,
       .knocked(.reached), .knocked(.untried),
+      .packed(Packed(size: Limits.frame, bytes: [1, 2, 3])), .packed(Packed(size: 0, bytes: [])),
       .schema(SchemaObject(.entry, of: "alembic_version", [])),
       .schema(
         SchemaObject(

@@ -9,11 +9,12 @@ import Testing
     #expect(frame.prefix(4).reduce(0) { $0 << 8 | Int($1) } == frame.count - 4)
   }
 
-  /// What follows the number of Rows and Part is a batch, tested with `RowBatch`.
+  /// What follows the number of Rows and Part is a batch, tested with `RowBatch`. A packed frame is
+  /// looked at when it is unpacked.
   @Test(arguments: Samples.messages)
   func `a message that ends early or late is refused`(message: Message) {
     switch message {
-    case .rows, .part: return
+    case .rows, .part, .packed: return
     default: break
     }
     let body = message.body
@@ -23,10 +24,18 @@ import Testing
     #expect(throws: WireError.self) { try Message(frame: body + [0]) }
   }
 
-  @Test(arguments: [0, 27, 99, 255] as [UInt8])
+  @Test(arguments: [0, 28, 99, 255] as [UInt8])
   func `an unknown type is refused`(type: UInt8) {
     let error = #expect(throws: WireError.self) { try Message(frame: [type, 0, 0]) }
     #expect(error?.code == .unknownType)
+  }
+
+  @Test(arguments: [UInt64(Limits.frame) + 1, 1 << 32, .max])
+  func `a packed frame that claims more than a plain one may have is refused`(size: UInt64) {
+    let error = #expect(throws: WireError.self) {
+      try Message(frame: Self.bytes(27) { $0.uint(size) } + [1, 2, 3])
+    }
+    #expect(error?.code == .tooLong)
   }
 
   /// Bodies by hand, from the type on.
@@ -75,7 +84,8 @@ import Testing
     arguments: [
       ("a frontier", 3, [0, 0, 1], 16_385), ("members", 9, [], 1_025),
       ("a name", 11, [], 513), ("a reason", 14, [0], 1_025), ("SQL", 13, [0, 0], (512 << 10) + 1),
-      ("buckets", 20, [1], 257), ("tables of an account", 21, [1, 1], 2_049),
+      ("buckets", 20, [1], 257),
+      ("tables of an account", 21, [1, 1], 2_049),
       ("rows of an account", 21, [1, 1, 1, 1, 0x74], 65_537),
     ] as [(String, UInt8, [UInt8], UInt64)])
   func `a count beyond its limit is refused before memory is taken`(

@@ -16,7 +16,7 @@ import Testing
   ) -> Message {
     .hello(
       Hello(
-        version: 4, purpose: .member, site: site, node: node, name: name, run: run, clock: clock,
+        version: 5, purpose: .member, site: site, node: node, name: name, run: run, clock: clock,
         port: 7_000, schema: 0x5C, view: view))
   }
 
@@ -99,9 +99,15 @@ import Testing
       ),
       ("inspect", .inspect(Inspect(number: 2, buckets: [213]))), ("account", account),
       ("program", .program("0.1.0")), ("knock", .knock), ("knocked", .knocked(.reached)),
+      ("packed", .packed(Packed(size: 602, bytes: packed))),
       ("bye", .bye(Bye(.stopping, "desk stops"))),
     ]
   }
+
+  /// A Part of 600 zeros: two bytes as they are, and one that stands for the others.
+  static let packed: [UInt8] = [
+    0x28, 0xB5, 0x2F, 0xFD, 0x60, 0x5A, 0x01, 0x10, 0, 0, 5, 1, 0xC3, 0x12, 0, 0,
+  ]
 
   /// The first row, as it is told to who asks for it.
   static var account: Message {

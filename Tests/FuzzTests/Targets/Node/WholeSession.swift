@@ -1,5 +1,6 @@
 import SQLite
 
+@testable import Flotilla
 @testable import Replication
 @testable import Store
 
@@ -128,9 +129,11 @@ struct WholeSession {
   private mutating func hear(_ message: Message) throws {
     guard session.state != .closed else { return }
     heard += 1
-    let frame = Array(message.frame.dropFirst(4))
+    let plain = message.frame
+    // As on a slow link each second time.
+    let frame = Array(((heard % 2 == 0 ? Packed.frame(of: plain) : nil) ?? plain).dropFirst(4))
     // What cannot be said ends at the link.
-    guard frame.count <= Limits.frame, let read = try? Message(frame: frame) else {
+    guard frame.count <= Limits.frame, let read = try? Message(frame: frame).unpacked() else {
       return try feed(.close(Bye(.badMessage, "")))
     }
     try feed(.received(read, isFollowed: random.below(4) == 0))
