@@ -93,3 +93,26 @@ extension Store {
     }
   }
 }
+
+extension Store {
+  /// Whether nobody was granted another right to one of two tables than to the other.
+  ///
+  /// Rights go by the name of a table. If a member could say that one is the other, who may not read
+  /// it would be sent it under that name.
+  func areGrantedAlike(_ one: String, _ other: String) throws(StoreError) -> Bool {
+    var rights: [Identity: [String: Right]] = [:]
+    var gone: Set<Identity> = []
+    let statements = try members.statements().map(\.statement)
+    for statement in statements.sorted(by: { $0.time < $1.time }) {
+      switch statement.kind {
+      case .grant(let node, let table, let right):
+        rights[node, default: [:]][folded(table)] = right
+      case .revoke(let node, _): gone.insert(node)
+      default: break
+      }
+    }
+    return rights.allSatisfy { node, granted in
+      gone.contains(node) || granted[folded(one)] == granted[folded(other)]
+    }
+  }
+}

@@ -38,6 +38,8 @@ package final class Tables: FilePart {
   let shapes: KeyShapes
   /// Under which names this file has them.
   private(set) var names = TableNames()
+  /// Those whose columns were seen here once, in small letters.
+  private(set) var seen: Set<String> = []
   /// Empty tables that a migration is about to fill: see `isAwaited`.
   private var awaited: [String] = []
   /// The schema that was looked at last; -1 if it is to be looked at anew.
@@ -58,21 +60,25 @@ package final class Tables: FilePart {
 
   /// Reads the tracked tables and their schemas again.
   func reload() throws(StoreError) {
-    let (rows, tracked, collations, objects, columns) = try reporting {
+    let (rows, collations, objects, columns) = try reporting {
       () throws(SQLiteError) in
       (
-        try connection.rows("SELECT id, name, baseline, comparing FROM _flotilla_local"),
-        try trackedNames(), try rememberedCollations(), try StoredObjects(connection),
-        try renames.read()
+        // The site may list any number of others.
+        try connection.rows(
+          """
+          SELECT id, name, baseline, comparing,
+            EXISTS (SELECT 1 FROM \(Self.listing) AND name = l.name) FROM _flotilla_local AS l
+          """),
+        try rememberedCollations(), try StoredObjects(connection), try renames.read()
       )
     }
     let withheld = try reporting { () throws(SQLiteError) in
       try shapes.reload()
       return try choices.withheld()
     }
-    let trackedKeys = Set(tracked.map(folded))
     let owner = columns[TableNames.owner] ?? Renames.Columns()
     names = TableNames(seen: owner.tables, settings: owner.settings, among: objects)
+    seen = Set(columns.filter { !$0.value.known.isEmpty }.keys)
     remembered = collations
     age += 1
     (byID, idByName, hasHeld, rekeying, awaited) = ([:], [:], false, [], [])
@@ -84,7 +90,7 @@ package final class Tables: FilePart {
         if let known = shapes.known(id) { add(held(known)) }
         continue
       }
-      let isTracked = Self.isSettings(name) || trackedKeys.contains(folded(name))
+      let isTracked = Self.isSettings(name) || row[4] == .integer(1)
       let nameHere = names.here(id, name)
       // Without its owner's word a table is as if it were not here.
       let isHere = isTracked && !withheld.contains(folded(name)) && names.isPresent(id, name)
@@ -180,6 +186,11 @@ package final class Tables: FilePart {
           key: shapes.known(table.id)))
     }
     return strangers
+  }
+
+  /// Whether the site says that it tracks a table.
+  func isListed(_ name: String) throws(SQLiteError) -> Bool {
+    try connection.row("SELECT 1 FROM \(Self.listing) AND name = ?", [.string(name)]) != nil
   }
 
   /// The names that the site tracks.
