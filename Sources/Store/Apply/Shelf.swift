@@ -61,6 +61,13 @@ final class Shelf: FilePart {
     return Self.decode(row[1].blob ?? [], why)
   }
 
+  /// The columns of a row that waits for its table; nil if none does.
+  func columns(of table: Int64) throws(SQLiteError) -> [String]? {
+    try connection.row(
+      "SELECT row FROM _flotilla_shelf WHERE tbl = ? AND why = 'table' LIMIT 1", [.integer(table)]
+    ).flatMap { Self.decode($0[0].blob ?? [], .table)?.values.map(\.name) }
+  }
+
   /// `watch` tells for what the row waits, if that is another row (`Reference.watch`).
   func put(
     _ entry: Entry, table: Int64, key: Key, watch: Int64? = nil

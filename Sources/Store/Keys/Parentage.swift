@@ -45,11 +45,15 @@ final class Parentage {
     _ tables: [ReplicaTable], _ names: TableNames, on connection: Connection
   ) throws(SQLiteError) {
     var declared: [Declared] = []
+    var related: Set<Int64> = []
     for table in tables {
-      declared += try Declared.all(of: table, among: tables, on: connection)
+      let (found, refers) = try Declared.all(of: table, among: tables, on: connection)
+      declared += found
+      if refers { related.insert(table.id) }
     }
+    related.formUnion(declared.flatMap { [$0.parent, $0.child] })
     numbered = Self.numbered(
-      tables, declared, try CollisionChoices(connection: connection).read())
+      tables, declared, related, try CollisionChoices(connection: connection).read())
     depths = Self.depths(declared)
     let numbers = Self.numbers(declared, numbered)
     let byID = Dictionary(uniqueKeysWithValues: tables.map { ($0.id, $0) })
@@ -103,9 +107,9 @@ final class Parentage {
 
   /// Tables of one whole number that is their own: it is not the number of another row.
   private static func numbered(
-    _ tables: [ReplicaTable], _ declared: [Declared], _ choices: [String: KeyHandling.Kind]
+    _ tables: [ReplicaTable], _ declared: [Declared], _ related: Set<Int64>,
+    _ choices: [String: KeyHandling.Kind]
   ) -> Set<Int64> {
-    let related = Set(declared.flatMap { [$0.parent, $0.child] })
     let wanted = tables.filter { table in
       (choices[folded(table.name)].map { $0 == .rekey } ?? related.contains(table.id))
         && table.hasNumber
@@ -163,15 +167,21 @@ extension Parentage {
     /// Whether one of them is in the key of the child.
     let isOfKey: Bool
 
+    /// `refers`: other columns than those of its key refer to some table, of the site or not. A
+    /// migration may just have made that one.
     static func all(
       of table: ReplicaTable, among tables: [ReplicaTable], on connection: Connection
-    ) throws(SQLiteError) -> [Declared] {
-      guard let schema = table.schema, let statements = table.statements else { return [] }
+    ) throws(SQLiteError) -> (found: [Declared], refers: Bool) {
+      guard let schema = table.schema, let statements = table.statements else { return ([], false) }
       // "to" is NULL where the primary key is meant.
       let rows = try connection.rows(
         """
         SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?, 'main') ORDER BY id, seq
         """, [.string(schema.name)])
+      let keyCount = statements.shape.keyCount
+      let refers = rows.contains { row in
+        row[2].string.flatMap(statements.column(here:)).map { $0 >= keyCount } ?? false
+      }
       var found: [Declared] = []
       for (_, parts) in Dictionary(grouping: rows, by: { $0[0].integer ?? 0 }).sorted(by: {
         $0.key < $1.key
@@ -192,9 +202,9 @@ extension Parentage {
         found.append(
           Declared(
             child: table.id, parent: parent.id, columns: known,
-            isOfKey: known.contains { $0 < statements.shape.keyCount }))
+            isOfKey: known.contains { $0 < keyCount }))
       }
-      return found
+      return (found, refers)
     }
   }
 }

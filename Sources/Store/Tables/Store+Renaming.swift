@@ -31,27 +31,39 @@ extension Store {
 
   /// Ends tables of the site that are others under a later name.
   ///
-  /// A migration has made `pub`, and another one has renamed it to `publ`. A machine that has looked
-  /// after both, and alone, tracks `publ` as a table of its own. Once it hears that this is `pub`
-  /// its rows go on as rows of that: they are images of what they were, as in a table made anew.
+  /// A migration has made `pub`, and another one has renamed it to `publ`. A machine that has
+  /// looked after both, and alone, tracks `publ` as a table of its own. Once it hears that this is
+  /// `pub` its rows go on as rows of that: images of what they were, as in a table made anew.
   private func endTwins() throws -> Bool {
+    tables.twins = []
     var hasEnded = false
     for twin in tables.tracked where twin.isHere && !twin.isSettings {
       guard let first = tables.names.first(of: twin.name), let table = tables.table(first),
-        try isTwin(twin, of: table)
+        try mayBeTwin(twin, of: table)
       else { continue }
-      try connection.run("DELETE FROM _flotilla_table WHERE name = ?", [.string(twin.name)])
-      try connection.run(
-        "INSERT INTO \(Journal.table)(tbl, at, k0) VALUES (?, \(TriggerText.now), ?)",
-        [.integer(settings().id), .string(twin.name)])
-      try forget(twin)
+      // A name alone is no proof; its rows, once there is one, have the same columns.
+      guard let names = try shelf.columns(of: table.id) else {
+        tables.twins.append(table.id)
+        continue
+      }
+      guard names.allSatisfy({ twin.statements?.column(named: $0, at: nil) != nil })
+      else { continue }
+      try end(twin)
       hasEnded = true
     }
     return hasEnded
   }
 
-  /// Whether this file may have a table of the site as another one: it never had it by its own name.
-  private func isTwin(_ twin: ReplicaTable, of table: ReplicaTable) throws -> Bool {
+  private func end(_ twin: ReplicaTable) throws {
+    try connection.run("DELETE FROM _flotilla_table WHERE name = ?", [.string(twin.name)])
+    try connection.run(
+      "INSERT INTO \(Journal.table)(tbl, at, k0) VALUES (?, \(TriggerText.now), ?)",
+      [.integer(settings().id), .string(twin.name)])
+    try forget(twin)
+  }
+
+  /// Whether this file may have a table of the site as another one: never had it by its own name.
+  private func mayBeTwin(_ twin: ReplicaTable, of table: ReplicaTable) throws -> Bool {
     guard table.id != twin.id, table.isTracked, !table.isSettings, !table.isHere,
       !tables.names.isPresent(table.id, table.name), isSameName(twin.nameHere, twin.name)
     else { return false }
@@ -209,14 +221,17 @@ extension Store {
     _ old: String, _ new: String, at now: Instant
   ) throws(StoreError) {
     try edit(at: now) { edits in
-      let (table, name, isTwin) = try self.naming(old, new)
+      let (table, name, twin) = try self.naming(old, new)
+      if let twin { try self.end(twin) }
       try self.tables.choices.remove(table.name)
       try self.tables.choices.remove(name)
+      try self.tables.renames.name(table.id, name, first: table.name)
       try self.tell(name, of: table)
-      if !isTwin {
-        try self.tables.renames.name(table.id, name, first: table.name)
+      if twin == nil {
         // What is in it may be older than what came for it meanwhile, as with `consent`.
         try self.tables.setBaseline(true, of: table.id)
+      } else {
+        try self.lost.rename(name, to: table.name)
       }
       try self.renewSchema()
       guard now.site != nil else { return }
@@ -224,11 +239,10 @@ extension Store {
     }
   }
 
-  /// The table that is meant, its name as this file has it, and whether it is a table of the site
-  /// by that name so far.
+  /// The table that is meant, its name as this file has it, and what the site tracks by that name.
   private func naming(
     _ old: String, _ new: String
-  ) throws -> (ReplicaTable, name: String, isTwin: Bool) {
+  ) throws -> (ReplicaTable, name: String, twin: ReplicaTable?) {
     let named = tables.table(old) ?? tables.names.first(of: old).flatMap { tables.table($0) }
     guard let table = named, table.isTracked, !table.isSettings else {
       let all = tables.tracked.map { quoted($0.name) }.joined(separator: ", ")
@@ -250,7 +264,7 @@ extension Store {
       $0.id != table.id && tables.names.isPresent($0.id, $0.name)
     }
     let twin = others.first { isSameName($0.nameHere, name) }
-    if let twin, try !isTwin(twin, of: table) {
+    if let twin, try !mayBeTwin(twin, of: table) {
       throw StoreError(
         .table, "\(quoted(name)) is a table of the site itself, not \(quoted(old))",
         remedy: "If nobody needs it as that: flotilla untrack \(path) \(name), then say it again.")
@@ -266,7 +280,7 @@ extension Store {
         "the primary key of \(quoted(name)) has \(schema.key.count) columns, "
           + "that of \(quoted(old)) \(wanted)")
     }
-    return (table, name, twin != nil)
+    return (table, name, twin)
   }
 
   /// The name under which the site knows what this file, or the site, calls so.

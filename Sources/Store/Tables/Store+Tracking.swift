@@ -353,11 +353,11 @@ extension Store {
 
   /// The same in the open transaction, if another program has changed the schema meanwhile.
   ///
-  /// Who waits for the write lock waits for a migration as well. By the columns of before it an
-  /// edit of a new column looks as if nothing had changed.
+  /// By the columns of before a migration an edit of a new one looks as if nothing had changed.
   func followSchema() throws {
     try tables.lookForFilled()
-    if try connection.schemaVersion() != tables.schemaVersion { try renewSchema() }
+    let hasNews = try tables.twins.contains { try shelf.columns(of: $0) != nil }
+    if try hasNews || connection.schemaVersion() != tables.schemaVersion { try renewSchema() }
   }
 
   /// Reads the tables anew in the open transaction, and makes triggers and views fit them.

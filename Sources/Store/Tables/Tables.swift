@@ -42,6 +42,8 @@ package final class Tables: FilePart {
   private(set) var seen: Set<String> = []
   /// Empty tables that a migration is about to fill: see `isAwaited`.
   private var awaited: [String] = []
+  /// Tables of the site that this file may have as others, which no row has shown yet.
+  var twins: [Int64] = []
   /// The schema that was looked at last; -1 if it is to be looked at anew.
   var schemaVersion: Int64 = -1
   /// How often the tables were read.

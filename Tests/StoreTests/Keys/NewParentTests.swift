@@ -79,4 +79,33 @@ import Testing
     }
     try check(r)
   }
+
+  /// The table existed before. Its rows refer to nothing that the site knows when they are made.
+  @Test func `rows that refer to a table which nobody tracks yet are two`() throws {
+    let schema = "CREATE TABLE visit(id INTEGER PRIMARY KEY, note TEXT);"
+    let r = try [1, 2].map { try TestReplica($0, schema: schema, isJoining: false) }
+    try r[0].store.track(["visit"], rule: nil, takesNew: true, at: r[0].now)
+    try r[0].foldAll()
+    try r[1].pull(from: r[0])
+    for (replica, name) in [(r[0], "Ann"), (r[1], "Bob")] {
+      try replica.write(
+        """
+        CREATE TABLE doctor(id INTEGER PRIMARY KEY, name TEXT);
+        ALTER TABLE visit ADD COLUMN doctor INTEGER REFERENCES doctor(id);
+        INSERT INTO doctor VALUES (1, '\(name)');
+        INSERT INTO visit VALUES (1, 'to \(name)', 1)
+        """)
+      try replica.foldAll()
+      try replica.store.track(["doctor"], rule: nil, at: replica.now)
+      try replica.foldAll()
+    }
+    for _ in 1...3 { try r[0].exchange(with: r[1]) }
+    for replica in r {
+      let visits = try replica.prepareRows(
+        "SELECT note || ', ' || name FROM visit v JOIN doctor d ON d.id = v.doctor ORDER BY 1")
+      #expect(visits == ["to Ann, Ann", "to Bob, Bob"])
+      let reasons = try replica.prepareRows("SELECT DISTINCT reason FROM _flotilla_conflict")
+      #expect(reasons == [] || reasons == ["key-collision"])
+    }
+  }
 }

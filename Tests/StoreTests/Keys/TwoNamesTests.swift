@@ -131,7 +131,8 @@ import Testing
       let books = try replica.prepareRows(
         "SELECT b.id || ' ' || p.ref FROM book b JOIN publ p ON p.id = b.pub ORDER BY 1")
       #expect(books == ["Ann Anna", "Bob Bob", "Eve 2 Eve 2"])
-      #expect(try replica.prepareRows("SELECT ref FROM publ ORDER BY 1") == ["Anna", "Bob", "Eve 2"])
+      let names = try replica.prepareRows("SELECT ref FROM publ ORDER BY 1")
+      #expect(names == ["Anna", "Bob", "Eve 2"])
       #expect(try replica.content("publ") == r[0].content("publ"))
       #expect(replica.store.position.digest == r[0].store.position.digest)
     }
