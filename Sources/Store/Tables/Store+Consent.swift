@@ -97,8 +97,8 @@ extension Store {
 extension Store {
   /// Whether nobody was granted another right to one of two tables than to the other.
   ///
-  /// Rights go by the name of a table. If a member could say that one is the other, who may not read
-  /// it would be sent it under that name.
+  /// Rights go by the name of a table. If a member could say that one is the other, who may not
+  /// read it would be sent it under that name.
   func areGrantedAlike(_ one: String, _ other: String) throws(StoreError) -> Bool {
     var rights: [Identity: [String: Right]] = [:]
     var gone: Set<Identity> = []
