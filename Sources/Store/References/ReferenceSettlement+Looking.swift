@@ -34,8 +34,10 @@ extension ReferenceSettlement {
         recall.last = item
         continue
       }
-      guard let entry = try shelf.entry(table: item.row.table, key: item.row.key)
-      else { continue }
+      guard let entry = try shelf.entry(table: item.row.table, key: item.row.key) else {
+        recall.last = item
+        continue
+      }
       let isMet = try isMet(item.watch, entry, item.row)
       guard let lifted = try isMet ? [(item.row, entry)] : ring(behind: item, &recall.rings) else {
         isAll = false

@@ -100,6 +100,9 @@ import Testing
       let rows = try sent(site, ExportFilter(reader: Rights(tables: ["bill": .none])))
       let wanted = [("note", "a"), ("bait", "z")].map { "\($0) \(text($1))" }
       #expect(rows == Set(wanted))
+      #expect(throws: StoreError.self) {
+        try site.store.nameTable("bait", "bill", at: site.now)
+      }
     }
     // Once an admin has said the same of both, one may be the other.
     try grant("bait", .none, to: reader, at: site)
