@@ -83,7 +83,7 @@ struct Renames {
 
   /// The renames of the site. Where a member has made up very many, those that name something of
   /// this file are among them all the same.
-  private func told(
+  func told(
     _ condition: String, _ wanted: [SQLite.Value]
   ) throws(SQLiteError) -> [[SQLite.Value]] {
     let some = try connection.rows(

@@ -100,19 +100,26 @@ extension Store {
   /// Rights go by the name of a table. If a member could say that one is the other, who may not
   /// read it would be sent it under that name.
   func areGrantedAlike(_ one: String, _ other: String) throws(StoreError) -> Bool {
-    var rights: [Identity: [String: Right]] = [:]
-    var gone: Set<Identity> = []
-    let statements = try members.statements().map(\.statement)
-    for statement in statements.sorted(by: { $0.time < $1.time }) {
+    // By table and node; of several grants the last one stands.
+    var (rights, times): ([String: String], [String: Int64]) = ([:], [:])
+    var nodes: Set<String> = []
+    var gone: Set<String> = []
+    func name(_ node: Identity) -> String { "\(node.high) \(node.low)" }
+    for signed in try members.statements() {
+      let statement = signed.statement
       switch statement.kind {
       case .grant(let node, let table, let right):
-        rights[node, default: [:]][folded(table)] = right
-      case .revoke(let node, _): gone.insert(node)
+        let key = "\(folded(table)) \(name(node))"
+        guard statement.time >= times[key, default: .min] else { continue }
+        (rights[key], times[key]) = ("\(right.rawValue)", statement.time)
+        nodes.insert(name(node))
+      case .revoke(let node, _): gone.insert(name(node))
       default: break
       }
     }
-    return rights.allSatisfy { node, granted in
-      gone.contains(node) || granted[folded(one)] == granted[folded(other)]
+    return nodes.allSatisfy { node in
+      gone.contains(node)
+        || rights["\(folded(one)) \(node)"] == rights["\(folded(other)) \(node)"]
     }
   }
 }

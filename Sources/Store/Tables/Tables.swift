@@ -80,7 +80,8 @@ package final class Tables: FilePart {
     }
     let owner = columns[TableNames.owner] ?? Renames.Columns()
     names = TableNames(seen: owner.tables, settings: owner.settings, among: objects)
-    seen = Set(columns.filter { !$0.value.known.isEmpty }.keys)
+    seen = []
+    for (name, kept) in columns where !kept.known.isEmpty { seen.insert(name) }
     remembered = collations
     age += 1
     (byID, idByName, hasHeld, rekeying, awaited) = ([:], [:], false, [], [])
