@@ -33,7 +33,12 @@ extension Verdicts {
   }
 
   private func rulesByTable() throws(SQLiteError) -> [String: String] {
-    let rows = try connection.rows("SELECT name, rule FROM _flotilla_table")
+    // There may be any number of others.
+    let rows = try connection.rows(
+      """
+      SELECT s.name, s.rule FROM _flotilla_local AS l
+      CROSS JOIN _flotilla_table AS s ON s.name = l.name
+      """)
     return Dictionary(
       rows.map { ($0[0].string ?? "", Store.ruleName($0[1].string)) }, uniquingKeysWith: { $1 })
   }

@@ -48,6 +48,8 @@ final class Parking: FilePart {
     var last: Shelf.Waiting?
     /// It is to be begun anew when it has ended.
     var isAgain = false
+    /// A second walk looks for rings of rows that wait for each other.
+    var rings: RingSearch?
   }
 
   /// Rows are left waiting though what they wait for is there.
@@ -57,6 +59,12 @@ final class Parking: FilePart {
 
   func goOn(_ recall: Recall?) {
     self.recall = recall ?? (self.recall?.isAgain == true ? Recall() : nil)
+  }
+
+  /// A walk has come to its end: rings are looked for next.
+  func endWalk() {
+    let isDone = recall?.rings != nil || recall?.isAgain == true
+    goOn(isDone ? nil : Recall(rings: RingSearch()))
   }
 
   func begin() { room = limit }

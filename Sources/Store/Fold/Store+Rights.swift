@@ -127,11 +127,7 @@ extension Store {
   /// its versions are of no table of the site. What others have written to it, if they track it, is
   /// fetched once more when the settings come again.
   private func endUnsentTracking() throws {
-    let names = try tables.trackedNames()
-    let ended = tables.byID.values.filter { table in
-      table.isTracked && !table.isSettings
-        && !names.contains { isSameName($0, table.name) }
-    }
+    let ended = try tables.tracked.filter { try !tables.isListed($0.name) }
     guard !ended.isEmpty else { return }
     let numbers = ended.map { "\($0.id)" }.joined(separator: ", ")
     let hasOthers =

@@ -12,14 +12,17 @@ extension ReferenceSettlement {
     }
   }
 
-  /// Looks at a slice of the rows that wait: what they watch may be there.
-  func recallSlice() throws {
+  /// Looks at a slice of the rows that wait: what they watch may be there. `isChanged`: other rows
+  /// have changed since the last slice, and may have closed a ring.
+  func recallSlice(isChanged: Bool) throws {
     let crowd = store.parking.crowd
     guard var recall = store.parking.recall, !crowd.isUnderWay, !crowd.isResting
     else { return }
     let limit = 4 * store.pace.parkedRows
     let slice = try shelf.waiting(after: recall.last, limit: limit)
     var isAll = slice.count < limit
+    if isChanged, recall.rings != nil { recall.rings = RingSearch() }
+    recall.rings?.room = store.pace.parkedRows
     // Thousands may wait for the same.
     var before: (item: Shelf.Waiting, isMet: Bool)?
     for item in slice {
@@ -27,18 +30,27 @@ extension ReferenceSettlement {
         isAll = false
         break
       }
-      recall.last = item
-      if let before, !before.isMet, before.item.isForTheSame(as: item) { continue }
-      guard let entry = try shelf.entry(table: item.row.table, key: item.row.key)
-      else { continue }
+      if let before, !before.isMet, before.item.isForTheSame(as: item) {
+        recall.last = item
+        continue
+      }
+      guard let entry = try shelf.entry(table: item.row.table, key: item.row.key) else {
+        recall.last = item
+        continue
+      }
       let isMet = try isMet(item.watch, entry, item.row)
+      guard let lifted = try isMet ? [(item.row, entry)] : ring(behind: item, &recall.rings) else {
+        isAll = false
+        break
+      }
       before = (item, isMet)
-      for (row, entry) in try isMet ? [(item.row, entry)] : ring(behind: item) {
+      recall.last = item
+      for (row, entry) in lifted {
         store.parking.room = max(0, store.parking.room - 1)
         try lift(row, entry)
       }
     }
-    store.parking.goOn(isAll ? nil : recall)
+    if isAll { store.parking.endWalk() } else { store.parking.goOn(recall) }
   }
 
   /// Whether what a row watches is there: in its table, if the row claims its values meanwhile.
@@ -60,26 +72,46 @@ extension ReferenceSettlement {
   }
 
   /// The rows that wait for each other in a ring, and for nothing else, if a row waits for one of
-  /// them.
+  /// them; nil if the way there is so long that the next slice goes on with it.
   ///
   /// An invoice is left waiting though its customer is there, for not all come back at once. Then a
   /// new content of the customer comes, which refers to that invoice, and waits for it.
   private func ring(
-    behind item: Shelf.Waiting
-  ) throws -> [(row: Export.RowID, entry: Shelf.Entry)] {
-    var (row, watch): (Export.RowID, Int64?) = (item.row, item.watch)
-    var chain: [(row: Export.RowID, entry: Shelf.Entry)] = []
-    var places: [Export.RowID: Int] = [:]
-    while !inNoRing.contains(row),
+    behind item: Shelf.Waiting, _ search: inout RingSearch?
+  ) throws -> [(row: Export.RowID, entry: Shelf.Entry)]? {
+    guard search != nil else { return [] }
+    var place: RingSearch.Place? = search?.takePlace(behind: item)
+    while let (row, watch) = place, search?.isKnown(row) == false,
       let entry = try shelf.entry(table: row.table, key: row.key), entry.why == .reference
     {
-      if let start = places[row] { return Array(chain[start...]) }
-      places[row] = chain.count
-      chain.append((row, entry))
-      guard let seen = watch, let next = try waiting(for: seen, entry, of: row) else { break }
+      guard search?.pass(row) == true else {
+        search?.endWay()
+        return try ring(of: row, watch)
+      }
+      guard let watch, let next = try waiting(for: watch, entry, of: row) else { break }
+      place = (next, try shelf.watch(of: next))
+      guard search?.hasRoom == true else {
+        search?.place = place
+        return nil
+      }
+    }
+    search?.endWay()
+    return []
+  }
+
+  /// All rows of the ring in which a row is.
+  private func ring(
+    of start: Export.RowID, _ watch: Int64?
+  ) throws -> [(row: Export.RowID, entry: Shelf.Entry)] {
+    var (row, watch, ring) = (start, watch, [(row: Export.RowID, entry: Shelf.Entry)]())
+    while let seen = watch, let entry = try shelf.entry(table: row.table, key: row.key),
+      entry.why == .reference
+    {
+      ring.append((row, entry))
+      guard let next = try waiting(for: seen, entry, of: row) else { break }
+      if next == start { return ring }
       (row, watch) = (next, try shelf.watch(of: next))
     }
-    inNoRing.formUnion(places.keys)
     return []
   }
 

@@ -26,8 +26,6 @@ final class ReferenceSettlement {
   private var unplaced: Set<Export.RowID> = []
   /// Rows that are there, for which others may wait.
   private var queue: [Export.RowID] = []
-  /// Waiting rows that are known to wait for no ring of rows.
-  var inNoRing: Set<Export.RowID> = []
   /// By the number of a reference to other columns than a key: the rows that wait, by what others
   /// watch in them.
   var providers: [Int: [Int64: Export.RowID]] = [:]
@@ -59,7 +57,8 @@ final class ReferenceSettlement {
       unplaced.insert(row)
     }
     if try shelf.hasWaiting {
-      if isAnew { try recallAll() } else { try recallSlice() }
+      let isChanged = parking.touched.contains { references.concern($0.key.table) }
+      if isAnew { try recallAll() } else { try recallSlice(isChanged: isChanged) }
       try admit([.reference, .parent])
     } else {
       store.parking.goOn(nil)

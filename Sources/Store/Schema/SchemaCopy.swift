@@ -50,13 +50,14 @@ package struct SchemaCopy {
   /// The further names of the site's tables: a file that joins may have one under another of them.
   private func tableNames() throws(StoreError) -> [SchemaObject] {
     try reporting { () throws(SQLiteError) in
-      try connection.rows(
-        "SELECT name, first FROM \(Renames.settings) WHERE tbl = ?", [.string(TableNames.owner)]
-      ).map { row in
-        SchemaObject(
-          .entry, of: Renames.settings,
-          zip(["name", "first"], row).map { .init(column: $0, value: Replication.Value($1)) })
-      }
+      try tables.renames.told("WHERE tbl = ?", [.string(TableNames.owner)])
+        .filter { $0[0].string == TableNames.owner }.map { row in
+          SchemaObject(
+            .entry, of: Renames.settings,
+            zip(["name", "first"], row.dropFirst()).map {
+              .init(column: $0, value: Replication.Value($1))
+            })
+        }
     }
   }
 

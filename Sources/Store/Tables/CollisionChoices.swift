@@ -14,7 +14,13 @@ struct CollisionChoices {
     // A file of an older version, opened to look at it.
     guard try Layout.hasTable(Self.settings, on: connection) else { return [:] }
     var choices: [String: KeyHandling.Kind] = [:]
-    for row in try connection.rows("SELECT tbl, on_collision FROM \(Self.settings)") {
+    // There may be any number of others.
+    for row in try connection.rows(
+      """
+      SELECT s.tbl, s.on_collision FROM _flotilla_local AS l
+      CROSS JOIN \(Self.settings) AS s ON s.tbl = l.name
+      """)
+    {
       guard let table = row[0].string, let kind = row[1].string.flatMap(KeyHandling.Kind.init),
         KeyHandling.Kind.choices.contains(kind)
       else { continue }

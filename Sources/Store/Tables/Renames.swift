@@ -69,15 +69,34 @@ struct Renames {
       columns[folded(table), default: Columns()].known.append(
         ColumnNames.Known(name: name, kept: declared, first: first))
     }
-    for row in try connection.rows(
-      "SELECT tbl, name, first FROM \(Self.settings) \(condition)", wanted)
-    {
+    for row in try told(condition, wanted) {
       guard let table = row[0].string, let name = row[1].string, let first = row[2].string,
         Self.mayRename(table, name, first)
       else { continue }
       columns[folded(table), default: Columns()].settings[name] = first
     }
     return columns
+  }
+
+  /// So many renames of the site are read, whatever they name.
+  static let most = 1_000
+
+  /// The renames of the site. Where a member has made up very many, those that name something of
+  /// this file are among them all the same.
+  func told(
+    _ condition: String, _ wanted: [SQLite.Value]
+  ) throws(SQLiteError) -> [[SQLite.Value]] {
+    let some = try connection.rows(
+      "SELECT tbl, name, first FROM \(Self.settings) \(condition) LIMIT \(Self.most)", wanted)
+    guard some.count == Self.most else { return some }
+    return try some
+      + connection.rows(
+        """
+        SELECT s.tbl, s.name, s.first FROM (
+          SELECT tbl, name FROM _flotilla_named
+          UNION SELECT '\(TableNames.owner)', name FROM main.sqlite_schema WHERE type = 'table'
+        ) AS own CROSS JOIN \(Self.settings) AS s ON s.tbl = own.tbl AND s.name = own.name
+        """)
   }
 
   /// Whether the site may say so: settings come from peers. Flotilla's own tables and their columns

@@ -37,7 +37,7 @@ extension Store {
 
   /// Notes when the site begins to take in new tables: what is here by then, and was not replicated
   /// before, is not new.
-  func followNewTables(_ names: [String], isLocal: Bool) throws {
+  func followNewTables(isLocal: Bool) throws {
     guard try takesNewTables() else {
       try connection.run(
         "DELETE FROM _flotilla_meta WHERE name = ?", [.string(Meta.Name.takesNewTables.rawValue)])
@@ -46,7 +46,9 @@ extension Store {
     guard try meta.integer(.takesNewTables) == nil else { return }
     try meta.set(.takesNewTables, .integer(1))
     let own =
-      isLocal ? names.map { tables.table($0)?.nameHere ?? $0 } : tables.tracked.map(\.nameHere)
+      isLocal
+      ? try tables.trackedNames().map { tables.table($0)?.nameHere ?? $0 }
+      : tables.tracked.map(\.nameHere)
     let (choices, tracked) = (tables.choices, Set(own.map(folded)))
     let known = try choices.all()
     for name in try TableSchema.all(on: connection)

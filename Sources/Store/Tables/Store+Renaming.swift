@@ -70,6 +70,7 @@ extension Store {
     else { return false }
     return try mayWrite(settings())
       && (table.keyShape ?? twin.keyShape)?.count == twin.keyShape?.count
+      && areGrantedAlike(twin.name, table.name)
   }
 
   /// Tells the site under which later name this file has a table.
@@ -85,14 +86,21 @@ extension Store {
   /// `isOwn`: its rows say so; else others call one so that is here.
   func newName(of table: ReplicaTable) throws(StoreError) -> (name: String, isOwn: Bool)? {
     guard !table.isHere, !tables.names.isPresent(table.id, table.name) else { return nil }
+    let others = tables.names.others(table.name).filter { !TableSchema.isReserved($0) }
+    // A member may have invented thousands that were never here.
+    guard !others.isEmpty || tables.seen.contains(folded(table.name)) else { return nil }
     let choices = try reporting { () throws(SQLiteError) in try tables.choices.all() }
     let choice = choices[folded(table.name)]
     guard choice != .declined else { return nil }
-    let present = tables.tracked.filter { tables.names.isPresent($0.id, $0.name) }
-    for name in tables.names.others(table.name) where !TableSchema.isReserved(name) {
-      let isOther =
-        tables.table(name)?.isTracked == true || present.contains { isSameName($0.nameHere, name) }
-      if !isOther, choices[folded(name)] != .declined { return (name, false) }
+    if !others.isEmpty {
+      let present = tables.tracked.filter { tables.names.isPresent($0.id, $0.name) }
+      for name in others where choices[folded(name)] != .declined {
+        let isOther =
+          tables.table(name)?.isTracked == true
+          || present.contains { isSameName($0.nameHere, name) }
+        guard !isOther, try areGrantedAlike(name, table.name) else { continue }
+        return (name, false)
+      }
     }
     // Nobody has said yet what another one is: who is asked is asked about what is here.
     return choice == .asked ? nil : try remade(table).map { ($0, true) }
@@ -260,6 +268,11 @@ extension Store {
       throw StoreError(
         .table, "\(quoted(name)) is a table of the site itself, not \(quoted(old))",
         remedy: "If nobody needs it as that: flotilla untrack \(path) \(name), then say it again.")
+    }
+    guard try areGrantedAlike(name, table.name) else {
+      throw StoreError(
+        .table, "not everybody may do the same with \(quoted(name)) as with \(quoted(old))",
+        remedy: "Grant the same rights to both.")
     }
     if let wanted = table.keyShape?.count, wanted != schema.key.count {
       throw StoreError(

@@ -9,17 +9,13 @@ extension Store {
   /// `isLocal`: the tables were chosen here, so their rows are the site's. Otherwise rows of an old
   /// copy rank below all that the site holds: stamped "now" they would undo what others did since.
   func applySettings(isLocal: Bool) throws {
-    let names = try tables.trackedNames()
-    let tracked = Set(names.map(folded))
-    for table in tables.byID.values
-    where table.isTracked && !table.isSettings && !tracked.contains(folded(table.name)) {
-      try forget(table)
-    }
-    try followNewTables(names, isLocal: isLocal)
+    for table in tables.tracked where try !tables.isListed(table.name) { try forget(table) }
+    try followNewTables(isLocal: isLocal)
     var count = tables.tracked.count
     var new: Set<Int64> = []
-    for name in try ForeignKey.parentsFirst(names, on: connection) {
-      if tables.table(name)?.isTracked == true { continue }
+    let names = try count < tables.limit ? tables.trackedNames() : []
+    let others = names.filter { tables.table($0)?.isTracked != true }
+    for name in try ForeignKey.parentsFirst(others, on: connection) {
       // What a peer has tracked beyond that is left alone.
       guard count < tables.limit else { break }
       count += 1
@@ -43,7 +39,8 @@ extension Store {
     var gone: [Export.RowID] = []
     for known in tables.tracked {
       guard let schema = known.schema else {
-        try miss(known)
+        // Nothing was lost of one that was never here; a member may have invented thousands.
+        if tables.seen.contains(folded(known.name)) { try miss(known) }
         continue
       }
       let table = try takeKey(of: known)

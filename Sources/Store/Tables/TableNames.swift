@@ -13,6 +13,8 @@ struct TableNames {
   private let seen: [Int64: String]
   /// Later name, in small letters → first name, as the site says.
   private let settings: [String: String]
+  /// First name, in small letters → later ones, in their order.
+  private let laterNames: [String: [String]]
   /// The tables of this file, by their names in small letters.
   private let declared: [String: String]
   /// The tables that bear the triggers of a local number, and the other way round.
@@ -20,15 +22,17 @@ struct TableNames {
   private let borne: [String: Int64]
 
   /// Those of a file that was not looked at yet.
-  init() { (seen, settings, declared, bearers, borne) = ([:], [:], [:], [:], [:]) }
+  init() { (seen, settings, laterNames, declared, bearers, borne) = ([:], [:], [:], [:], [:], [:]) }
 
   init(
     seen: [Int64: String], settings: [String: String], among objects: StoredObjects
   ) {
     self.seen = seen
     declared = objects.tables
-    self.settings = Dictionary(
+    let settings = Dictionary(
       settings.map { (folded($0.key), $0.value) }, uniquingKeysWith: { $1 })
+    self.settings = settings
+    laterNames = Dictionary(grouping: settings.keys.sorted()) { folded(settings[$0] ?? "") }
     bearers = objects.bearers
     borne = Dictionary(
       bearers.map { (folded($0.value), $0.key) }, uniquingKeysWith: { min($0, $1) })
@@ -72,15 +76,13 @@ struct TableNames {
 
   /// Tables of this file which the site, as other machines say, calls so.
   func others(_ first: String) -> [String] {
-    settings.filter { isSameName($0.value, first) && borne[$0.key] == nil }.keys.sorted()
-      .compactMap { declared[$0] }
+    laterNames[folded(first), default: []].filter { borne[$0] == nil }.compactMap { declared[$0] }
   }
 
   /// The later names of each table of the site, by its name in small letters; some of them, where
   /// somebody has made up very many.
   func later() -> [String: [String]] {
-    Dictionary(grouping: settings.keys.sorted()) { folded(settings[$0] ?? "") }
-      .mapValues { Array($0.prefix(16)) }
+    laterNames.mapValues { Array($0.prefix(16)) }
   }
 
   /// What the site calls a table that was renamed, on whatever machine.

@@ -38,6 +38,8 @@ package final class Tables: FilePart {
   let shapes: KeyShapes
   /// Under which names this file has them.
   private(set) var names = TableNames()
+  /// Those whose columns were seen here once, in small letters.
+  private(set) var seen: Set<String> = []
   /// Empty tables that a migration is about to fill: see `isAwaited`.
   private var awaited: [String] = []
   /// Tables of the site that this file may have as others, which no row has shown yet.
@@ -60,21 +62,26 @@ package final class Tables: FilePart {
 
   /// Reads the tracked tables and their schemas again.
   func reload() throws(StoreError) {
-    let (rows, tracked, collations, objects, columns) = try reporting {
+    let (rows, collations, objects, columns) = try reporting {
       () throws(SQLiteError) in
       (
-        try connection.rows("SELECT id, name, baseline, comparing FROM _flotilla_local"),
-        try trackedNames(), try rememberedCollations(), try StoredObjects(connection),
-        try renames.read()
+        // The site may list any number of others.
+        try connection.rows(
+          """
+          SELECT id, name, baseline, comparing,
+            EXISTS (SELECT 1 FROM \(Self.listing) AND name = l.name) FROM _flotilla_local AS l
+          """),
+        try rememberedCollations(), try StoredObjects(connection), try renames.read()
       )
     }
     let withheld = try reporting { () throws(SQLiteError) in
       try shapes.reload()
       return try choices.withheld()
     }
-    let trackedKeys = Set(tracked.map(folded))
     let owner = columns[TableNames.owner] ?? Renames.Columns()
     names = TableNames(seen: owner.tables, settings: owner.settings, among: objects)
+    seen = []
+    for (name, kept) in columns where !kept.known.isEmpty { seen.insert(name) }
     remembered = collations
     age += 1
     (byID, idByName, hasHeld, rekeying, awaited) = ([:], [:], false, [], [])
@@ -86,7 +93,7 @@ package final class Tables: FilePart {
         if let known = shapes.known(id) { add(held(known)) }
         continue
       }
-      let isTracked = Self.isSettings(name) || trackedKeys.contains(folded(name))
+      let isTracked = Self.isSettings(name) || row[4] == .integer(1)
       let nameHere = names.here(id, name)
       // Without its owner's word a table is as if it were not here.
       let isHere = isTracked && !withheld.contains(folded(name)) && names.isPresent(id, name)
@@ -182,6 +189,11 @@ package final class Tables: FilePart {
           key: shapes.known(table.id)))
     }
     return strangers
+  }
+
+  /// Whether the site says that it tracks a table.
+  func isListed(_ name: String) throws(SQLiteError) -> Bool {
+    try connection.row("SELECT 1 FROM \(Self.listing) AND name = ?", [.string(name)]) != nil
   }
 
   /// The names that the site tracks.
