@@ -9,9 +9,10 @@ it shall be. `depth: pure returns` looks where machines come back and deleted ro
 `pure anchored` where they do beside an anchor, `full schemas` where tables and columns come and go,
 `full offices` where anchors do, `full restores` where their files are put back, `full swaps` where
 programs write beside parked rows, `full changes` where they follow what changes, `full lies` where
-a member lies, `pure strangers` where members do not know each other's keys yet, and `schemas emptied`
-where a program drops a table and makes it again. In a copy of the tree each is applied alone, the simulator is built and runs until it finds a fault or has spent the
-schedules that `make test` runs. The tree as it is comes first: where it fails by itself nothing can
+a member lies, `pure strangers` where members do not know each other's keys yet, and
+`schemas emptied` where a program drops a table and makes it again. In a copy of the tree each is
+applied alone, the simulator is built and runs until it finds a fault or has spent the schedules
+that `make test` runs. The tree as it is comes first: where it fails by itself nothing can
 be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be built.
 Prints a table; the status is 0 only if all were found.
 """
@@ -108,7 +109,8 @@ def seeds_needed(program, depth, budget):
     for name in more or [kind]:
         arguments += KINDS.get(name, [])
     result = subprocess.run(arguments, capture_output=True, text=True)
-    counts = re.findall(r"^(\d+) (?:\w+ schedules|schemas), (\d+) failed", result.stdout, flags=re.M)
+    found = r"^(\d+) (?:\w+ schedules|schemas), (\d+) failed"
+    counts = re.findall(found, result.stdout, flags=re.M)
     done, failed = (sum(map(int, column)) for column in zip(*counts)) if counts else (0, 0)
     if result.returncode == 0 and failed == 0 and done == budget:
         return None

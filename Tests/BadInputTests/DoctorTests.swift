@@ -166,7 +166,7 @@ extension BadInputTests {
         let words = ["python3", "\(Desk.fixtures)/fake-peer.py", "\(first.port)", "newer"]
         async let told = desk.run(words + ["\(desk.folder)/b.db"], within: 60)
         var said = ""
-        for _ in 0..<50 where !said.contains("is older than second (protocol 5)") {
+        for _ in 0..<50 where !said.contains("is older than second (protocol 6)") {
           try await Task.sleep(for: .milliseconds(100))
           said = try await findings("a.db", desk)
         }
