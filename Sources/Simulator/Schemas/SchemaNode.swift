@@ -185,7 +185,10 @@ final class SchemaNode {
   /// one go may have to be named first; until its rows were looked at nobody knows what they are.
   private func isKnown(_ name: String) throws -> Bool {
     let site = store.siteName(name)
-    guard try store.trackedTables().contains(where: { $0.name == site }) else { return false }
+    // Not by the store, which may be taking a lock just now.
+    let isTracked = try watcher.row(
+      "SELECT 1 FROM _flotilla_table WHERE name = ?", [.string(site)])
+    guard isTracked != nil else { return false }
     guard let table = schema.tables.first(where: { $0.name == name }), table.first != name
     else { return true }
     let compared = try watcher.row("SELECT 1 FROM _flotilla_local WHERE comparing IS NOT NULL")
