@@ -39,7 +39,7 @@ extension Store {
     var hasEnded = false
     for twin in tables.tracked where twin.isHere && !twin.isSettings {
       guard let first = tables.names.first(of: twin.name), let table = tables.table(first),
-        try mayBeTwin(twin, of: table), try tables.renames.read(table.name).known.isEmpty
+        try mayBeTwin(twin, of: table)
       else { continue }
       // A name alone is no proof; its rows, once there is one, have the same columns.
       guard let names = try shelf.columns(of: table.id) else {
@@ -62,13 +62,13 @@ extension Store {
     try forget(twin)
   }
 
-  /// Whether this file may have a table of the site as another one. By itself it takes it for that
-  /// only where it never had it by its own name.
+  /// Whether this file may have a table of the site as another one: never had it by its own name.
   private func mayBeTwin(_ twin: ReplicaTable, of table: ReplicaTable) throws -> Bool {
     guard table.id != twin.id, table.isTracked, !table.isSettings, !table.isHere,
       !tables.names.isPresent(table.id, table.name), isSameName(twin.nameHere, twin.name)
     else { return false }
-    return try mayWrite(settings())
+    let columns = try tables.renames.read(table.name)
+    return try columns.known.isEmpty && mayWrite(settings())
       && (table.keyShape ?? twin.keyShape)?.count == twin.keyShape?.count
       && areGrantedAlike(twin.name, table.name)
   }
