@@ -63,9 +63,9 @@ extension SchemaRun {
     return false
   }
 
-  /// Whether a column may have got its name unseen: it is declared otherwise, too; a table was made
-  /// anew with other names for columns, and perhaps other values; or another column came or went
-  /// that is declared like it. `stages` are the table before and after each migration.
+  /// Whether a column may have got its name unseen: it is declared otherwise, too, or another one
+  /// came or went that is declared like it. Or a table was made anew with other names for columns,
+  /// and perhaps other values. `stages` are the table before and after each migration.
   private func mayBeUntold(
     _ now: ApplicationSchema.Column, in stages: [ApplicationSchema.Table?]
   ) -> Bool {

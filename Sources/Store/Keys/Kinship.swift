@@ -59,7 +59,8 @@ final class Kinship: FilePart {
   /// The tables, as the schema and the site's choice are now.
   func parentage(_ tables: Tables) throws(SQLiteError) -> Parentage {
     if let known, knownVersion == tables.age { return known }
-    let read = try Parentage(tables.tracked, tables.names, on: connection)
+    let read = try Parentage(
+      tables.tracked, tables.names, seen: tables.seen, on: connection)
     (known, knownVersion) = (read, tables.age)
     return read
   }

@@ -42,7 +42,7 @@ final class Parentage {
   private let unseen: [ReplicaTable]
 
   init(
-    _ tables: [ReplicaTable], _ names: TableNames, on connection: Connection
+    _ tables: [ReplicaTable], _ names: TableNames, seen: Set<String>, on connection: Connection
   ) throws(SQLiteError) {
     var declared: [Declared] = []
     var related: Set<Int64> = []
@@ -67,12 +67,7 @@ final class Parentage {
         }
       }
     }
-    let renames = Renames(connection: connection)
-    var unseen: [ReplicaTable] = []
-    for table in links.isEmpty ? [] : tables where !table.isHere {
-      if try renames.read(table.name).known.isEmpty { unseen.append(table) }
-    }
-    self.unseen = unseen
+    unseen = tables.filter { !$0.isHere && !seen.contains(folded($0.name)) }
     // What the key holds comes first, in the order of the key.
     links.sort { ($0.isOfKey ? 0 : 1, $0.column, $0.id) < ($1.isOfKey ? 0 : 1, $1.column, $1.id) }
     ofChild = Dictionary(grouping: links, by: \.child)

@@ -67,8 +67,7 @@ extension Store {
     guard table.id != twin.id, table.isTracked, !table.isSettings, !table.isHere,
       !tables.names.isPresent(table.id, table.name), isSameName(twin.nameHere, twin.name)
     else { return false }
-    let columns = try tables.renames.read(table.name)
-    return try columns.known.isEmpty && mayWrite(settings())
+    return try !tables.seen.contains(folded(table.name)) && mayWrite(settings())
       && (table.keyShape ?? twin.keyShape)?.count == twin.keyShape?.count
       && areGrantedAlike(twin.name, table.name)
   }
