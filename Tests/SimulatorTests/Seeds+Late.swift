@@ -93,6 +93,9 @@ extension KeptSeed {
       depth: .full, seed: 15_042, without: [.noClock], steps: 19, isDrawn: true,
       found: "a push was covered without what had outranked it, which no list told of any more"),
     KeptSeed(
+      depth: .full, seed: 16_726,
+      found: "a checker did not know an edit that says what another one says, which was deleted"),
+    KeptSeed(
       depth: .full, seed: 20_677, without: [.noClock], steps: 81, isDrawn: true,
       found: "a checker held it against an edit that it was placed by a clock that drifts"),
     KeptSeed(

@@ -71,26 +71,22 @@ enum FinallyJudged {
       history.blame("\(edit) was rejected in the last term and stands at \(name)")
     }
     let lineage = history.lineage
-    let numbers = lineage.numbers(of: edit)
-    func isPart(of others: some Sequence<Dot>) -> Bool {
-      others.contains { !lineage.line(of: $0).isDisjoint(with: numbers) }
-    }
     guard verdict == "accepted", !stands, !wasAbolished, let row,
       let standing = shown.versions[row],
       let made = lineage.edits[edit], !made.isDeleted
     else { return }
     let words = Set(lineage.certified.keys.map { $0.edit })
-    // Of equal content one is certified, and nothing is said about the other. It may be overruled
-    // in the same commit: then only the log tells of it.
-    let isEqual =
-      made.hash == standing.hash
-      || words.union(lineage.overruled).contains {
-        lineage.edits[$0]?.row == row && lineage.edits[$0]?.hash == made.hash
-      }
+    // Of equal content one is certified, and nothing is said about the other. What is overruled in
+    // the same commit only the log tells of, and nothing does where the other has seen it.
+    let same = lineage.edits.filter { $0.value.row == row && $0.value.hash == made.hash }
+    func isAccountedFor(_ edit: Dot) -> Bool {
+      let numbers = lineage.numbers(of: edit)
+      return [[standing.edit], Array(words), Array(lineage.overruled), deletes(of: row, lineage)]
+        .joined().contains { !lineage.line(of: $0).isDisjoint(with: numbers) }
+    }
     let isKnown =
-      lineage.rejected.keys.contains { $0.edit == edit } || isEqual
-      || isPart(of: [standing.edit]) || isPart(of: words) || isPart(of: lineage.overruled)
-      || isPart(of: deletes(of: row, lineage))
+      made.hash == standing.hash || lineage.rejected.keys.contains { $0.edit == edit }
+      || isAccountedFor(edit) || same.keys.contains { $0 != edit && isAccountedFor($0) }
     if !isKnown {
       history.blame("\(edit) was accepted, \(name) is told, but nobody has certified it")
     }
