@@ -175,6 +175,12 @@ extension Store {
     if let held, !held.isDeleted, let shelved, shelved.why == .table {
       return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
     }
+    // Of two tables that turned out to be one: another row had this number, and was deleted.
+    if let held, held.isDeleted, edits.isComparing,
+      let ended = try lost.ended(table, key), ended.created != held.created
+    {
+      return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
+    }
     var beside = try beside(row, shelved, statements, key)
     var hash = row.hash(beside)
     let copy = try (gone ?? unsent).flatMap {
@@ -255,7 +261,7 @@ extension Store {
   ///
   /// Neither has seen the other, and they meet as if that one came now.
   private func fold(
-    _ row: StandingRow, beside held: Version, _ shelved: Shelf.Entry, _ table: ReplicaTable,
+    _ row: StandingRow, beside held: Version, _ shelved: Shelf.Entry?, _ table: ReplicaTable,
     _ key: Key, madeAt: Dating.Moment, _ edits: inout Edits
   ) throws {
     // Of two that say the same and refer to nobody one is enough.

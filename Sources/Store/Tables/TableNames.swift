@@ -20,9 +20,15 @@ struct TableNames {
   /// The tables that bear the triggers of a local number, and the other way round.
   private let bearers: [Int64: String]
   private let borne: [String: Int64]
+  /// Names that tables had last which bear no triggers now: they are theirs before another table of
+  /// the site has one of them as its own.
+  private let held: [String: Int64]
 
   /// Those of a file that was not looked at yet.
-  init() { (seen, settings, laterNames, declared, bearers, borne) = ([:], [:], [:], [:], [:], [:]) }
+  init() {
+    (seen, settings, laterNames, declared) = ([:], [:], [:], [:])
+    (bearers, borne, held) = ([:], [:], [:])
+  }
 
   init(
     seen: [Int64: String], settings: [String: String], among objects: StoredObjects
@@ -36,6 +42,9 @@ struct TableNames {
     bearers = objects.bearers
     borne = Dictionary(
       bearers.map { (folded($0.value), $0.key) }, uniquingKeysWith: { min($0, $1) })
+    held = Dictionary(
+      seen.filter { objects.bearers[$0.key] == nil }.map { (folded($0.value), $0.key) },
+      uniquingKeysWith: { min($0, $1) })
   }
 
   /// The name of a table in this file, or the one that it had when it was here last.
@@ -48,7 +57,7 @@ struct TableNames {
       return name
     }
     let names = [seen[id], first].compactMap(\.self).filter(isHere)
-    return names.first { borne[folded($0)] == nil } ?? last(id, first)
+    return names.first { isFree($0, for: id) } ?? last(id, first)
   }
 
   /// The name that it had when it was looked at last.
@@ -57,7 +66,12 @@ struct TableNames {
   /// Whether a table of the site is here: not one that another table has left behind.
   func isPresent(_ id: Int64, _ first: String) -> Bool {
     let name = here(id, first)
-    return isHere(name) && borne[folded(name), default: id] == id
+    return isHere(name) && (borne[folded(name)] == id || isFree(name, for: id))
+  }
+
+  private func isFree(_ name: String, for id: Int64) -> Bool {
+    let name = folded(name)
+    return borne[name] == nil && held[name, default: id] == id
   }
 
   /// Whether it is here under another name than when it was looked at last.
