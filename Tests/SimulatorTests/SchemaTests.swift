@@ -6,7 +6,18 @@ import Testing
 struct KeptSchema: Sendable, CustomStringConvertible {
   let seed: UInt64
   let found: String
-  var renamesTables = false
+  var kind = Kind.plain
+
+  /// What else goes on beside migrations.
+  enum Kind { case plain, tables, numberedTwins, emptied }
+
+  var plan: SchemaRun.Plan {
+    var plan = SchemaRun.Plan(seed: seed, numbers: kind == .numberedTwins)
+    plan.renamesTables = kind == .tables
+    plan.makesTwins = kind == .numberedTwins
+    plan.emptiesTables = kind == .emptied
+    return plan
+  }
 
   var description: String { "schemas \(seed): \(found)" }
 
@@ -67,36 +78,42 @@ struct KeptSchema: Sendable, CustomStringConvertible {
       seed: 9_100_748, found: "a default that was filled in went before a NULL that was written"),
     KeptSchema(
       seed: 900007, found: "rows came for a table before what it held was looked at",
-      renamesTables: true),
+      kind: .tables),
     KeptSchema(
       seed: 900027, found: "nobody said which table one is of which no row was as before",
-      renamesTables: true),
+      kind: .tables),
     KeptSchema(
       seed: 910177, found: "rows were written while a trigger had the old name of its table",
-      renamesTables: true),
+      kind: .tables),
     KeptSchema(
       seed: 910187, found: "a row waited for its parent when its table had come back",
-      renamesTables: true),
+      kind: .tables),
     KeptSchema(
-      seed: 910642, found: "rows were looked for by keys of fewer columns", renamesTables: true),
+      seed: 910642, found: "rows were looked for by keys of fewer columns", kind: .tables),
     KeptSchema(
       seed: 1_200_481, found: "rows stood without what the rows of a table let in had replaced",
-      renamesTables: true),
+      kind: .tables),
     KeptSchema(
       seed: 1_203_114, found: "a NULL that counts elsewhere hid the default of a later migration",
-      renamesTables: true),
+      kind: .tables),
     KeptSchema(
       seed: 1_203_309, found: "a person was asked about a table under a name of before",
-      renamesTables: true),
+      kind: .tables),
+    KeptSchema(
+      seed: 1134, found: "a row was another one once its table was known under two names",
+      kind: .numberedTwins),
+    KeptSchema(
+      seed: 1489, found: "rows came into a table that another table of the site is here",
+      kind: .numberedTwins),
+    KeptSchema(
+      seed: 291, found: "a value waits where the table that it is for was emptied", kind: .emptied),
   ]
 }
 
 @Suite(.timeLimit(.minutes(10))) struct `Random schemas` {
   @Test(arguments: KeptSchema.all)
   func `that once found a fault find none`(kept: KeptSchema) {
-    var plan = SchemaRun.Plan(seed: kept.seed)
-    plan.renamesTables = kept.renamesTables
-    #expect(SchemaRun(plan).faults == [])
+    #expect(SchemaRun(kept.plan).faults == [])
   }
 
   @Test func `run the same each time`() {

@@ -286,5 +286,8 @@ extension KeptSeed {
     KeptSeed(
       depth: .full, seed: 1_510, with: [.office, .clone],
       found: "a checker did not know that a copy that was off had been in office as well"),
+    KeptSeed(
+      depth: .full, seed: 25_895, with: [.migration, .removal], steps: 300, isDrawn: true,
+      found: "a row that came and went in a table made again was deleted everywhere"),
   ]
 }

@@ -112,8 +112,11 @@ struct SchemaReading {
     rows = schema.tables.map { table in
       let text = table.columns.map { quoted($0.name) }
         .map { "typeof(\($0)) || ' ' || quote(\($0))" }.joined(separator: " || ', ' || ")
+      // What has NULL in its key is not replicated.
+      let hasKey = table.key.map { schema.text("{\($0)} IS NOT NULL") }.joined(separator: " AND ")
       return (
-        table.name, "SELECT \(text) FROM \(table.name) ORDER BY \(schema.names(table.key))"
+        table.name,
+        "SELECT \(text) FROM \(table.name) WHERE \(hasKey) ORDER BY \(schema.names(table.key))"
       )
     }
     marks = schema.tables.map { table in

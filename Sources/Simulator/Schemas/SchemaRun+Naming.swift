@@ -20,7 +20,16 @@ extension SchemaRun {
           plan.makesTwins || isRemade(table.number)
         else { continue }
         tale.tell("\(node.name) hears that \(table.first) is \(table.name)")
-        try node.store.nameTable(table.first, table.name, at: node.now)
+        do {
+          try node.store.nameTable(table.first, table.name, at: node.now)
+        } catch {
+          guard error.remedy?.contains("flotilla untrack") == true else { throw error }
+          tale.tell("\(node.name) does what that says: untracks \(table.name)")
+          try node.store.untrack([table.name], at: node.now)
+          // Its rows may tell now.
+          guard node.store.nameHere(table.first) != table.name else { continue }
+          try node.store.nameTable(table.first, table.name, at: node.now)
+        }
         hasNamed = true
       }
     }

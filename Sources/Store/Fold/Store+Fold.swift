@@ -232,8 +232,8 @@ extension Store {
       statements.shape(with: beside.extras), version, .values(beside.said(row.values ?? [])))
   }
 
-  /// A row that is in its table no more was deleted. One that went with its table, and that a
-  /// program has touched since that is here again, was put in and taken out.
+  /// A row that is in its table no more was deleted. If it went with its table, a program has put
+  /// it in and taken it out since that is here again, and has not seen what the others have.
   private func foldAbsent(
     _ old: Version?, isHeld: Bool, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
     madeAt: Dating.Moment, _ edits: inout Edits
@@ -246,6 +246,7 @@ extension Store {
     }
     // A parked one is absent without having been deleted.
     guard let statements = table.statements, let old, !old.isDeleted || repeating != nil,
+      try isHeld || repeating != nil || mayHaveStood(table, edits),
       try shelved?.why.isWhole != true || takeDismissal(table, key)
     else { return }
     if shelved != nil { try shelf.remove(table: table.id, key: key) }

@@ -180,6 +180,27 @@ import Testing
     }
   }
 
+  /// In one go, or after the table was seen missing. An application empties a cache like this.
+  @Test(arguments: [false, true])
+  func `what comes and goes in the table made again deletes nothing`(isMissed: Bool) throws {
+    let r = try line()
+    try r[1].write("BEGIN; DROP TABLE word")
+    if isMissed {
+      try r[1].write("COMMIT")
+      try r[1].foldAll()
+      try r[1].write("BEGIN")
+    }
+    try r[1].write("\(Self.schema); COMMIT")
+    try r[1].foldAll()
+    try r[1].write("INSERT INTO word VALUES ('alpha', 'again'); DELETE FROM word")
+    try r[1].foldAll()
+    try r[0].pull(from: r[1])
+    #expect(try r[0].content("word").count == 3)
+    try r[1].repair(from: r[0])
+    #expect(try r[1].content("word") == r[0].content("word"))
+    #expect(try Verdict(r.dropLast(), Self.words).faults == [])
+  }
+
   /// A migration may have made them of those of before, and whoever dumped a table has seen it.
   @Test func `other rows that a table comes back with are written over the lost ones`() throws {
     let r = try line()
