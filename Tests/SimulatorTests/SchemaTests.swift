@@ -106,6 +106,9 @@ struct KeptSchema: Sendable, CustomStringConvertible {
       seed: 1489, found: "rows came into a table that another table of the site is here",
       kind: .numberedTwins),
     KeptSchema(
+      seed: 20110, found: "a parked row went with the second name of its table",
+      kind: .numberedTwins),
+    KeptSchema(
       seed: 291, found: "a value waits where the table that it is for was emptied", kind: .emptied),
   ]
 }

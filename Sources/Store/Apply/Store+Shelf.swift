@@ -164,4 +164,20 @@ extension Store {
       table.name, key, at: moment, .unseen, loser: loser,
       winner: winner.map { ConflictSide(standing, $0) })
   }
+  /// A table goes from the site, and with it what is parked beside it and was in no table: authors
+  /// keep theirs in the conflict log, `name` is what the table is called there.
+  func logParked(_ table: ReplicaTable, as name: String) throws {
+    let rule = try anchor.actingRule(of: table).name
+    try shelf.walk(
+      table.id, why: [.constraint, .reference, .parent], limit: pace.comparedRows
+    ) { key in
+      guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
+        isOwn(version.edit.origin) || departed.contains(version.edit.origin),
+        let entry = try shelf.entry(table: table.id, key: key)
+      else { return }
+      try conflicts.put(
+        name, key, at: version.stamp.millisecondsSince1970, .parked, rule: rule,
+        loser: ConflictSide(version, entry), winner: nil)
+    }
+  }
 }

@@ -48,18 +48,18 @@ extension Store {
       }
       guard names.allSatisfy({ twin.statements?.column(named: $0, at: nil) != nil })
       else { continue }
-      try end(twin)
+      try end(twin, as: table)
       hasEnded = true
     }
     return hasEnded
   }
 
-  private func end(_ twin: ReplicaTable) throws {
+  private func end(_ twin: ReplicaTable, as table: ReplicaTable) throws {
     try connection.run("DELETE FROM _flotilla_table WHERE name = ?", [.string(twin.name)])
     try connection.run(
       "INSERT INTO \(Journal.table)(tbl, at, k0) VALUES (?, \(TriggerText.now), ?)",
       [.integer(settings().id), .string(twin.name)])
-    try forget(twin)
+    try forget(twin, as: table.name)
   }
 
   /// Whether this file may have a table of the site as another one: never had it by its own name.
@@ -221,7 +221,7 @@ extension Store {
   ) throws(StoreError) {
     try edit(at: now) { edits in
       let (table, name, twin) = try self.naming(old, new)
-      if let twin { try self.end(twin) }
+      if let twin { try self.end(twin, as: table) }
       try self.tables.choices.remove(table.name)
       try self.tables.choices.remove(name)
       try self.tables.renames.name(table.id, name, first: table.name)

@@ -243,8 +243,10 @@ extension Store {
     }
   }
 
-  func forget(_ table: ReplicaTable) throws {
+  /// Forgets a table that the site tracks no more; `first`: it goes on as that one.
+  func forget(_ table: ReplicaTable, as first: String? = nil) throws {
     try noteEnd(of: table)
+    try logParked(table, as: first ?? table.name)
     try Capture.remove(id: table.id, on: connection)
     try RowsView.remove(of: table.nameHere, on: connection)
     try tables.renames.name(table.id, table.name, first: table.name)

@@ -39,6 +39,21 @@ import Testing
     }
   }
 
+  /// It is in no table, so it would be nowhere.
+  @Test func `is in the log of its author once its table is replicated no more`() throws {
+    let all = try replicas()
+    try all[0].write("INSERT INTO t VALUES ('first', 'x', 1)", at: 10)
+    try all[1].write("INSERT INTO t VALUES ('second', 'x', 1)", at: 20)
+    for _ in 0..<2 { try all[0].exchange(with: all[1]) }
+    try all[0].store.untrack(["t"], at: all[0].now)
+    try all[1].exchange(with: all[0])
+    #expect(try all.map(rows) == [["first x"], ["first x"]])
+    #expect(try all[0].store.conflictLog.list(all: true).isEmpty)
+    let lost = try all[1].store.conflictLog.list(all: true)
+    #expect(lost.map { $0.loser?.values.first?.value } == [.text(Array("second".utf8))])
+    #expect(lost.map(\.reason) == ["parked"])
+  }
+
   @Test func `comes back when its value is free, also by a program`() throws {
     let all = try replicas()
     try all[0].write("INSERT INTO t VALUES ('first', 'x', 1)", at: 10)
