@@ -147,7 +147,12 @@ extension Store {
   ) throws {
     // It is as it was when the site stopped tracking the table.
     let content = statements.contentHash(values.map(Replication.Value.init))
-    if try lost.ended(table, key)?.hash == content { return }
+    let standing = try versions.version(table: table.id, key: key)
+    if let ended = try lost.ended(table, key), ended.hash == content,
+      standing?.hasSeen(ended) ?? true
+    {
+      return
+    }
     let named = zip(statements.shape.columns, values)
       .map { (name: $0, value: Replication.Value($1)) }
     let entry = Shelf.Entry(
@@ -159,7 +164,6 @@ extension Store {
     {
       return
     }
-    let standing = try versions.version(table: table.id, key: key)
     try conflicts.put(
       table.name, key, at: moment, .unseen, loser: loser,
       winner: winner.map { ConflictSide(standing, $0) })

@@ -198,15 +198,20 @@ extension Store {
     let (rows, isDone) = try nextRows(of: table, comparison)
     // No push is made of a slice that others follow.
     if !isDone { edits.cancelPush() }
+    let changes = connection.changesBesideQueues
     for row in rows {
-      guard let key = table.key(row.key) else { continue }
+      guard let key = table.key(row.key), let statements = table.statements else { continue }
+      comparison.after = key
+      // A row that meets what waited for it may have put others into their tables.
+      let isKnown = comparison.phase == .columns || connection.changesBesideQueues == changes
+      guard let row = try isKnown ? row : StandingRow.read(key, statements, on: connection)
+      else { continue }
       switch comparison.phase {
       case .columns: try keepRest(of: row, table, key)
       case .rekeyed: try rekey(table, key, row, touchedAt: nil, &edits, at: now)
       case .rows, .firstRows, .held, .versions, .ended:
         try fold(table, key, row, comparison.remake, &edits, at: now)
       }
-      comparison.after = key
     }
     return isDone
   }
