@@ -109,6 +109,9 @@ struct KeptSchema: Sendable, CustomStringConvertible {
       seed: 20110, found: "a parked row went with the second name of its table",
       kind: .numberedTwins),
     KeptSchema(
+      seed: 21064, found: "a row that a program had written went for the one that waited there",
+      kind: .numberedTwins),
+    KeptSchema(
       seed: 291, found: "a value waits where the table that it is for was emptied", kind: .emptied),
   ]
 }
