@@ -172,13 +172,7 @@ extension Store {
       return try foldAbsent(
         old, isHeld: held != nil, shelved, table, key, madeAt: madeAt, &edits)
     }
-    if let held, !held.isDeleted, let shelved, shelved.why == .table {
-      return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
-    }
-    // Of two tables that turned out to be one: another row had this number, and was deleted.
-    if let held, held.isDeleted, edits.isComparing,
-      let ended = try lost.ended(table, key), ended.created != held.created
-    {
+    if let held, try hasNotMet(held, shelved, table, key, edits) {
       return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
     }
     var beside = try beside(row, shelved, statements, key)
@@ -256,6 +250,16 @@ extension Store {
     try keep(deleted, table, key, old: isHeld ? old : nil)
     noteOrphans(of: table, key, isDeleted: true, at: madeAt)
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
+  }
+
+  /// Whether what is known of a row came while its table was not here, or was another one of the
+  /// site: then another row had its number, and was deleted.
+  private func hasNotMet(
+    _ held: Version, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key, _ edits: Edits
+  ) throws(SQLiteError) -> Bool {
+    guard held.isDeleted else { return shelved?.why == .table }
+    guard edits.isComparing, let ended = try lost.ended(table, key) else { return false }
+    return ended.created != held.created
   }
 
   /// A row that was written before its table was replicated here, while one of others waited.

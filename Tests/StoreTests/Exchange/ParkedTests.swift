@@ -39,8 +39,8 @@ import Testing
     }
   }
 
-  /// A machine makes the table late, and puts rows in before anybody looks. One has the key of a row
-  /// that waits for the table, and the unique value of another one.
+  /// A machine makes the table late, and puts rows in before anybody looks. One has the key of a
+  /// row that waits for the table, and the unique value of another one.
   @Test func `takes no row away that a program has written where its own waits`() throws {
     let first = try TestReplica(1, schema: Self.schema, tracking: ["t"])
     let second = try TestReplica(2, schema: "CREATE TABLE other(id TEXT PRIMARY KEY)")
