@@ -75,8 +75,8 @@ package final class Store {
   let putBacks: PutBackTable
   /// What has changed since it was decided which rows stand.
   let parking: Parking
-  /// Rows that came in the open transaction with a content which does not give their hash.
-  var unmatched = UnmatchedContent()
+  /// What the tables of the application show.
+  let contents: TableContents
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers. `vfs` names another file
@@ -137,6 +137,8 @@ package final class Store {
       kept: pace.changes)
     parking = Parking(meta, shelf, limit: pace.parkedRows)
     derived = DerivedTriggers(connection, meta, tables)
+    contents = TableContents(
+      connection, tables, versions, shelf, derived, changeLog, lost, conflicts, present)
     joinParts()
     try reporting { () throws(SQLiteError) in try readParts() }
     guard inspects else { return }

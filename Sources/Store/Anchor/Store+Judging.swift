@@ -170,7 +170,7 @@ extension Store {
     var isPlaced = false
     if judgement == .accepted {
       if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: item.version) {
-        overruled = try content(of: standing, table, item.key)
+        overruled = try contents.content(of: standing, table, item.key)
       }
       switch fitting {
       case .assumed: break
@@ -201,7 +201,7 @@ extension Store {
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
       guard certifiesAgain else { return }
-      let content = try content(of: standing, table, item.key)
+      let content = try contents.content(of: standing, table, item.key)
       try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
     case (.rejected(let reason), _): try reject(item, opinion, reason, &edits, at: now)
     default:
@@ -258,7 +258,7 @@ extension Store {
     try put(ruling, Dot(own, edits.next()), table, item.key, &edits, at: now)
     let standing =
       try opinion.standing ?? nothing(instead: item, opinion, &edits, at: now)
-    let content = try content(of: standing, table, item.key)
+    let content = try contents.content(of: standing, table, item.key)
     if reason == .keyCollision, standing.isDeleted || standing.collides(with: item.version) {
       try kinship.former.note(
         FormerKeys.Place(table: table.id, key: item.key, created: item.version.created))

@@ -10,17 +10,17 @@ extension Store {
   ) throws {
     if row.row.version.collides(with: old) {
       let isKept = try noteCollision(
-        old, content(of: old, table, key), under: row.row.version, table, key, at: now
-      ) { entry(row).map { ConflictSide(row.row.version, $0) } }
+        old, contents.content(of: old, table, key), under: row.row.version, table, key, at: now
+      ) { row.entry.map { ConflictSide(row.row.version, $0) } }
       if isKept { return try supersede(by: row.row.version, table, key) }
     }
     switch fate {
     case .history: break
-    case .waits: try hold(old, content(of: old, table, key), table, key)
+    case .waits: try hold(old, contents.content(of: old, table, key), table, key)
     case .conflict:
-      let winner = entry(row).map { ConflictSide(row.row.version, $0) }
+      let winner = row.entry.map { ConflictSide(row.row.version, $0) }
       try logLoser(
-        old, content(of: old, table, key), table, key, winner,
+        old, contents.content(of: old, table, key), table, key, winner,
         isTold: !row.row.version.isApart(from: old), at: now)
     }
     try supersede(by: row.row.version, table, key)
@@ -41,7 +41,7 @@ extension Store {
     _ old: Version, _ hidden: Shelf.Entry?, _ table: ReplicaTable, _ key: Key
   ) throws {
     guard old.dot.origin != own, viewpoint.isUndecided(old) else { return }
-    try hold(old, old.isDeleted ? content(of: old, table, key) : hidden, table, key)
+    try hold(old, old.isDeleted ? contents.content(of: old, table, key) : hidden, table, key)
   }
 
   /// An author that writes a row again does not want its earlier edit judged.
@@ -73,7 +73,7 @@ extension Store {
       guard entry != nil || item.version.isDeleted else { continue }
       try logLoser(
         item.version, entry, table, key,
-        content(of: nil, table, key).map { ConflictSide(standing, $0) },
+        contents.content(of: nil, table, key).map { ConflictSide(standing, $0) },
         at: Instant(uptime: 0, wall: moment))
     }
   }
@@ -111,7 +111,8 @@ extension Store {
   /// What stands of a row, for the log: who wrote it is known also where its content is not here.
   func standingSide(_ table: ReplicaTable, _ key: Key) throws -> ConflictSide? {
     guard let version = try versions.version(table: table.id, key: key) else { return nil }
-    return ConflictSide(version, try content(of: version, table, key) ?? table.keyEntry(key))
+    return ConflictSide(
+      version, try contents.content(of: version, table, key) ?? table.keyEntry(key))
   }
 
   /// Takes note of what an anchor has ruled.

@@ -66,7 +66,7 @@ extension Store {
       if let old { recent.touch(old.dot, table: table.id, key) }
       if let old, old.collides(with: incoming) {
         let isKept = try noteCollision(
-          incoming, entry(row), under: old, table, key, at: now
+          incoming, row.entry, under: old, table, key, at: now
         ) { try standingSide(table, key) }
         if isKept { return }
       } else if let old, old.isTwin(of: incoming) {
@@ -74,10 +74,10 @@ extension Store {
       }
       guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
       return try logLoser(
-        incoming, entry(row), table, key, standingSide(table, key),
+        incoming, row.entry, table, key, standingSide(table, key),
         isTold: !old.isApart(from: incoming), at: now)
     case .waits:
-      try hold(incoming, entry(row), table, key)
+      try hold(incoming, row.entry, table, key)
       if let old, old.collides(with: incoming), incoming.hash != old.hash {
         try kinship.former.note(
           FormerKeys.Place(table: table.id, key: key, created: incoming.created))
@@ -242,9 +242,11 @@ extension Store {
     case .deleted(let values):
       if old == nil {
         let values = try connection.row(statements.selectByKey, values.map(\.sqlite))
-        try values.map { try logUnseen($0, statements, table, key, by: entry(row), at: now.moment) }
+        try values.map {
+          try contents.logUnseen($0, statements, table, key, by: row.entry, at: now.moment)
+        }
       }
-      _ = try writing(table, key) { () throws(SQLiteError) in
+      _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values.map(\.sqlite))
       }
       if old != nil { try shelf.remove(table: table.id, key: key) }
@@ -271,7 +273,7 @@ extension Store {
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       application.changed.insert(table.id)
       if try gather(placement, statements, table, key, &application) { return }
-      if try !place(placement, statements, table, key) {
+      if try !contents.place(placement, statements, table, key) {
         try postpone(placement, statements, table, key, &application)
       }
     }
@@ -291,14 +293,14 @@ extension Store {
       switch entry?.why {
       case .tooLarge: true
       case .columns where application.isRepair, nil where application.isRepair:
-        try self.isBetter(placement, than: entry, by: row.row.version.edit.origin, statements)
+        try contents.isBetter(placement, than: entry, by: row.row.version.edit.origin, statements)
       case .columns: entry?.rest != 0 && placement.isCounted(by: statements)
       default: false
       }
     guard isBetter else { return }
     try shelf.remove(table: table.id, key: key)
     changed(table, key)
-    if try !place(placement, statements, table, key) {
+    if try !contents.place(placement, statements, table, key) {
       try postpone(placement, statements, table, key, &application)
     }
   }

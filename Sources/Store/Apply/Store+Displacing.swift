@@ -12,7 +12,7 @@ extension Store {
     for values in rows {
       guard let key = table.key(values.map(Replication.Value.init)), key != own,
         let version = try versions.version(table: table.id, key: key), !version.isDeleted,
-        try content(of: version, table, key) != nil
+        try contents.content(of: version, table, key) != nil
       else { return nil }
       if !found.contains(where: { $0.key == key }) { found.append((key, version)) }
     }
@@ -34,8 +34,8 @@ extension Store {
     let known = placement.parts(in: statements).known
     let insert = statements.insert(known.map(\.column))
     var isUnique = false
-    _ = try attempt {
-      _ = try writing(table, key) { () throws(SQLiteError) in
+    _ = try derived.attempt {
+      _ = try contents.writing(table, key) { () throws(SQLiteError) in
         do throws(SQLiteError) {
           try connection.run(insert, known.map(\.value.sqlite))
         } catch {
@@ -49,7 +49,7 @@ extension Store {
     let replacing = statements.replacing(known.map(\.column))
     let keys = try derived.whileLooking {
       try rivals.find {
-        _ = try writing(table, key) { () throws(SQLiteError) in
+        _ = try contents.writing(table, key) { () throws(SQLiteError) in
           try connection.run(replacing, known.map(\.value.sqlite))
         }
       }
@@ -63,16 +63,16 @@ extension Store {
     _ others: [(key: Key, version: Version)], by placement: Placement,
     _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
   ) throws -> Bool {
-    try attempt {
+    try derived.attempt {
       for (key, version) in others {
-        guard var entry = try content(of: version, table, key) else { return false }
+        guard var entry = try contents.content(of: version, table, key) else { return false }
         entry.why = .constraint
-        _ = try writing(table, key) { () throws(SQLiteError) in
+        _ = try contents.writing(table, key) { () throws(SQLiteError) in
           try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
         }
         try shelf.put(entry, table: table.id, key: key)
       }
-      return try place(placement, statements, table, key)
+      return try contents.place(placement, statements, table, key)
     }
   }
 }

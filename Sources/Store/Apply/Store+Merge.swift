@@ -141,7 +141,7 @@ extension Store {
     let merge = slice.merge
     return try transaction(isDurable: isDurable) {
       var edits = beginEdits()
-      unmatched = UnmatchedContent()
+      contents.unmatched = UnmatchedContent()
       try foldRest(&edits, at: now)
       try requireDurable(isDurable, edits)
       try finish(&edits)
@@ -166,7 +166,7 @@ extension Store {
       try requireDurable(isDurable, edits)
       return MergeOutcome(
         result: MergeResult(rows: 0, check: 0, known: application.known),
-        fold: try result(of: edits), shelved: application.shelved, unmatched: unmatched)
+        fold: try result(of: edits), shelved: application.shelved, unmatched: contents.unmatched)
     }
   }
 
@@ -194,16 +194,6 @@ extension Store {
     guard isDurable || edits.count == 0 else {
       throw StoreError(.backlog, "the commit holds edits of this replica")
     }
-  }
-
-  /// One row with the shape of its table.
-  final class ShapedRow {
-    let shape: TableShape
-    let row: WireRow
-
-    init(shape: TableShape, row: WireRow) { (self.shape, self.row) = (shape, row) }
-
-    var origin: Origin { row.version.dot.origin }
   }
 
   /// Folds what waits until it fits into one slice.
@@ -312,7 +302,7 @@ extension Store {
       if isNameless || last?.shape != row.shape {
         // Once the site tracks its table it comes again: digests differ then.
         guard tables.hasRoom(for: row.shape.name) else {
-          (unmatched.leftOut, last) = (unmatched.leftOut + 1, nil)
+          (contents.unmatched.leftOut, last) = (contents.unmatched.leftOut + 1, nil)
           continue
         }
         let found = try self.rows(of: row.shape, isNameless: isNameless)

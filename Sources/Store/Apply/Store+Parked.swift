@@ -86,7 +86,7 @@ extension Store {
     let others: [(key: Key, version: Version)]?
     if let known, !known.isEmpty, means.claims.areAll(of: values) {
       others = known
-    } else if try place(placement, statements, table, key) {
+    } else if try contents.place(placement, statements, table, key) {
       return .stands([key])
     } else {
       others = try rivals(of: placement, statements, table, key, means.rivals)
@@ -122,12 +122,6 @@ extension Store {
       guard try shelf.entry(table: table.id, key: key)?.why == .constraint else { return nil }
       return try versions.version(table: table.id, key: key).map { (key, $0) }
     }.sorted { Precedence($0.version, $0.key) < Precedence($1.version, $1.key) }
-  }
-
-  /// Does something that is undone unless it gives true: then the triggers that keep something
-  /// derived, which a failure may have switched off, are as they were, too.
-  func attempt(_ body: () throws -> Bool) throws -> Bool {
-    try derived.whileTrying { try connection.attempt(body) }
   }
 
   /// A table in which nothing of a program waits to be folded.

@@ -104,7 +104,7 @@ extension Store {
       // What an old copy has there is kept in the log.
       placement.unseenAt = entry.why == .table ? version.stamp.millisecondsSince1970 : nil
       let before = try referred(in: table, canonical)
-      let fits = try place(placement, statements, table, canonical)
+      let fits = try contents.place(placement, statements, table, canonical)
       if try noteReplaced(before, in: table, canonical) {
         replaced.append(Export.RowID(table: table.id, key: canonical))
       }
@@ -131,37 +131,12 @@ extension Store {
   private func takeOut(
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
   ) throws {
-    _ = try writing(table, key) { () throws(SQLiteError) in
+    _ = try contents.writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, placement.keyValues)
     }
   }
 
   private func isWritten(_ key: Key, _ statements: RowStatements) throws(SQLiteError) -> Bool {
     try connection.row(statements.existsByKey, (key.values ?? []).map(\.sqlite)) != nil
-  }
-
-  /// Keeps a row whole that is replaced without anybody having made a version of it.
-  func logUnseen(
-    _ values: [SQLite.Value], _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
-    by winner: Shelf.Entry?, at moment: Int64
-  ) throws {
-    // It is as it was when the site stopped tracking the table.
-    let content = statements.contentHash(values.map(Replication.Value.init))
-    if try lost.ended(table, key)?.hash == content { return }
-    let named = zip(statements.shape.columns, values)
-      .map { (name: $0, value: Replication.Value($1)) }
-    let entry = Shelf.Entry(
-      why: .constraint, values: named, keyCount: statements.shape.keyCount)
-    let loser = ConflictSide(foundBy: own, entry)
-    // It was refused, and waited to be put back.
-    if let refused = try conflicts.latest(table.name, key, .notAllowed), refused.state == .open,
-      refused.loser?.showsTheSame(as: loser) == true
-    {
-      return
-    }
-    let standing = try versions.version(table: table.id, key: key)
-    try conflicts.put(
-      table.name, key, at: moment, .unseen, loser: loser,
-      winner: winner.map { ConflictSide(standing, $0) })
   }
 }

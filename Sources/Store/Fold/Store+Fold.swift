@@ -175,7 +175,7 @@ extension Store {
     if let held, !held.isDeleted, let shelved, shelved.why == .table {
       return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
     }
-    var beside = try beside(row, shelved, statements, key)
+    var beside = try row.beside(shelved, statements, key, on: connection)
     var hash = row.hash(beside)
     let copy = try (gone ?? unsent).flatMap {
       try putBack(row, $0, hash, table, statements, beside, at: madeAt)
@@ -215,7 +215,7 @@ extension Store {
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden { try leave(hidden, under: version, row, table, key, at: madeAt.at) }
     try keep(version, table, key, old: held)
-    if isOverKept, shelved?.why == .columns { try keep(beside, statements, table, key) }
+    if isOverKept, shelved?.why == .columns { try contents.keep(beside, statements, table, key) }
     if isWaiting { try setAside(version, table, key, statements) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
     if row.isLong { return edits.addLong() }

@@ -166,7 +166,7 @@ extension Store {
       try logRefused(table, key, at: moment)
       return try askFor(table, key)
     }
-    let hash = try row.hash(beside(row, shelved, statements, key))
+    let hash = try row.hash(row.beside(shelved, statements, key, on: connection))
     if let held, !isGone, held.hash == hash {
       try putBacks.remove(table, key)
       return
@@ -177,7 +177,7 @@ extension Store {
   }
 
   private func takeOut(_ table: ReplicaTable, _ key: Key, _ statements: RowStatements) throws {
-    _ = try writing(table, key) { () throws(SQLiteError) in
+    _ = try contents.writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
     changed(table, key)
@@ -194,7 +194,7 @@ extension Store {
     try shelf.remove(table: table.id, key: key)
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
-    if try !place(placement, statements, table, key) {
+    if try !contents.place(placement, statements, table, key) {
       try postpone(placement, statements, table, key, &application)
     }
     changed(table, key)
@@ -223,9 +223,9 @@ extension Store {
   private func logRefused(
     _ table: ReplicaTable, _ key: Key, at moment: Int64
   ) throws {
-    let row = try tableContent(table, key)
+    let row = try contents.tableContent(table, key)
     let held = try versions.version(table: table.id, key: key)
-    let keyAlone = try content(of: nil, table, key)
+    let keyAlone = try contents.content(of: nil, table, key)
     let loser = (row ?? keyAlone).map {
       ConflictSide(refusedTo: own, at: moment, isDeleted: row == nil, $0)
     }

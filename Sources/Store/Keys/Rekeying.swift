@@ -184,7 +184,7 @@ struct Rekeying {
     let waiting = try store.pending.all(table: table.id, key: from.key)
       .first { $0.version.created == from.created && !$0.version.isDeleted }
     if let standing, standing.created == from.created, !standing.isDeleted {
-      guard let entry = try store.content(of: standing, table, from.key) else { return }
+      guard let entry = try store.contents.content(of: standing, table, from.key) else { return }
       giveBack(
         Row(
           table: table, key: from.key, version: standing, before: entry, entry: entry,
@@ -249,7 +249,8 @@ struct Rekeying {
       let meant = move.place.created
       for key in try children(of: move.place.key, by: link, meant, table) {
         guard let version = try store.versions.version(table: table.id, key: key),
-          isMine(version, move, link), let entry = try store.content(of: version, table, key)
+          isMine(version, move, link),
+          let entry = try store.contents.content(of: version, table, key)
         else { continue }
         try repoint(
           Row(

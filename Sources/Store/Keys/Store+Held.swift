@@ -139,7 +139,7 @@ extension Store {
     else { return }
     let deleted = try delete(standing, by: former.version, table, key, &edits)
     let values = key.values ?? []
-    _ = try writing(table, key) { () throws(SQLiteError) in
+    _ = try contents.writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, values.map(\.sqlite))
     }
     try shelf.remove(table: table.id, key: key)

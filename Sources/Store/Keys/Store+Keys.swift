@@ -271,7 +271,7 @@ extension Store {
       left.forEach(kinship.hear)
       kinship.returns.append((last, place))
     }
-    guard let entry = entry(row) else { return }
+    guard let entry = row.entry else { return }
     let parentage = try kinship.parentage(tables)
     for meant in parentage.meant(by: version, entry, table, among: tables)
     where try kinship.former.knows(meant.place) { kinship.hear(of: meant.place) }

@@ -48,7 +48,7 @@ extension Store {
     let descent = try descent(of: row, values, statements, key, formers, isTold)
     var former: Former?
     if case .former(let found, _) = descent { former = found }
-    let beside = try beside(row, former?.shelved, statements, key)
+    let beside = try row.beside(former?.shelved, statements, key, on: connection)
     let hash = row.hash(beside)
     let isImage = try isImage(row, values, descent, statements, beside)
     if let former { try forget(former) }
@@ -82,7 +82,7 @@ extension Store {
     }
     if let former { try verdicts.supersede(version.dot.seq, former.table, former.key) }
     try keep(version, table, key, old: base)
-    if !beside.isEmpty { try keep(beside, statements, table, key) }
+    if !beside.isEmpty { try contents.keep(beside, statements, table, key) }
     if let all = row.values {
       edits.add(statements.shape(with: beside.extras), version, .values(beside.said(all)))
     } else {
@@ -168,7 +168,7 @@ extension Store {
     guard last.former.isHidden else { return .former(last.former, last.map) }
     let shown = try formers.dropFirst().first { former, map in
       guard !former.isHidden else { return false }
-      let beside = try beside(row, former.shelved, statements, key)
+      let beside = try row.beside(former.shelved, statements, key, on: connection)
       return map.hash(of: row, values, statements, beside) == former.version.hash
     }
     return .former(shown?.former ?? last.former, shown?.map ?? last.map)
@@ -201,9 +201,9 @@ extension Store {
     changed(table, key)
     guard let shelved, !held.isDeleted else {
       if let moment, let row = try connection.row(statements.selectByKey, values) {
-        try logUnseen(row, statements, table, key, by: table.keyEntry(key), at: moment)
+        try contents.logUnseen(row, statements, table, key, by: table.keyEntry(key), at: moment)
       }
-      _ = try writing(table, key) { () throws(SQLiteError) in
+      _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }
       return
@@ -211,7 +211,7 @@ extension Store {
     try shelf.remove(table: table.id, key: key)
     var placement = Placement(shelved, held, table, key)
     (placement.exists, placement.unseenAt) = (moment == nil, moment)
-    guard try !place(placement, statements, table, key) else { return }
+    guard try !contents.place(placement, statements, table, key) else { return }
     var application = Application()
     try postpone(placement, statements, table, key, &application)
   }

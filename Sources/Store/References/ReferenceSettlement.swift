@@ -116,7 +116,7 @@ final class ReferenceSettlement {
     if entry.why == .reference { try restore(table) }
     try shelf.remove(table: row.table, key: row.key)
     let placement = Placement(entry, version, table, row.key)
-    if try !store.place(placement, statements, table, row.key) {
+    if try !store.contents.place(placement, statements, table, row.key) {
       var entry = entry
       entry.why = .constraint
       try shelf.put(entry, table: row.table, key: row.key)
@@ -277,10 +277,11 @@ final class ReferenceSettlement {
     _ row: Export.RowID, _ table: ReplicaTable, _ version: Version, _ why: Shelf.Why,
     behind reference: Reference, _ values: [SQLite.Value]
   ) throws -> Gone? {
-    guard var entry = try store.content(of: version, table, row.key), let sql = table.statements
+    guard var entry = try store.contents.content(of: version, table, row.key),
+      let sql = table.statements
     else { return nil }
     entry.why = why
-    _ = try store.writing(table, row.key) { () throws(SQLiteError) in
+    _ = try store.contents.writing(table, row.key) { () throws(SQLiteError) in
       try connection.run(sql.deleteByKey, (row.key.values ?? []).map(\.sqlite))
     }
     try shelf.put(

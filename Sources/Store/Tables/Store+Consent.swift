@@ -54,11 +54,11 @@ extension Store {
       guard let row = try connection.row(statements.selectByKey, values),
         let version = try versions.version(table: table.id, key: key)
       else { continue }
-      try logUnseen(
-        row, statements, table, key, by: entry(table.shaped(version, nil, key)),
+      try contents.logUnseen(
+        row, statements, table, key, by: table.shaped(version, nil, key).entry,
         at: version.stamp.millisecondsSince1970)
       try noteReferred(table, key)
-      _ = try writing(table, key) { () throws(SQLiteError) in
+      _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }
       gone.append(Export.RowID(table: table.id, key: key))

@@ -173,7 +173,7 @@ extension Store {
     else { return .missing }
     let shelved = try shelf.entry(table: table.id, key: key)
     guard let hash = hash.integer.map(UInt64.init(bitPattern:)), hash != 0 else { return .changed }
-    let beside = try beside(standing, shelved, statements, key)
+    let beside = try standing.beside(shelved, statements, key, on: connection)
     return try remake.match(hash, standing, statements, beside, on: connection) == nil
       ? .changed : .same
   }

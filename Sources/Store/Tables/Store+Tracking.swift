@@ -172,10 +172,10 @@ extension Store {
       }
       let shelved = try shelf.entry(table: table.id, key: key)
       let row = try StandingRow.read(key, statements, on: connection)
-      guard let row, try row.hash(beside(row, shelved, statements, key)) == old.hash
+      guard let row, try row.hash(row.beside(shelved, statements, key, on: connection)) == old.hash
       else { continue }
       try noteReferred(table, key)
-      _ = try writing(table, key) { () throws(SQLiteError) in
+      _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
       }
       gone.append(Export.RowID(table: table.id, key: key))

@@ -85,7 +85,8 @@ extension Store {
       try keep(adopted, table, item.key, old: version)
     case .isGone(let isLost):
       if isLost {
-        try logDeleted(version, content(of: version, table, item.key), table, item.key, at: now)
+        try logDeleted(
+          version, contents.content(of: version, table, item.key), table, item.key, at: now)
       }
       try verdicts.agree(on: version, table, at: now)
       for waiting in try pending.all(table: item.table, key: item.key) {
@@ -196,7 +197,7 @@ extension Store {
     let shelved = try shelf.entry(table: item.table, key: item.key)
     try shelf.remove(table: item.table, key: item.key)
     if let statements = table.statements, !item.version.isDeleted, shelved?.why.isWhole != true {
-      _ = try writing(table, item.key) { () throws(SQLiteError) in
+      _ = try contents.writing(table, item.key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, (item.key.values ?? []).map(\.sqlite))
       }
       changed(table, item.key)
