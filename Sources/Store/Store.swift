@@ -11,7 +11,10 @@ package final class Store {
   package var path: String { file.path }
   /// How much is done in one commit: whoever shares the file with programs may change it.
   package var pace: Pace {
-    didSet { (feed.kept, parking.limit) = (pace.changes, pace.parkedRows) }
+    didSet {
+      (feed.kept, parking.limit) = (pace.changes, pace.parkedRows)
+      settlement.rowsTogether = pace.rowsTogether
+    }
   }
   /// The connection of the file.
   let connection: Connection
@@ -44,8 +47,6 @@ package final class Store {
   package let members: MemberTables
   /// Deleted versions on their way out.
   package let deletions: DeletedVersions
-  /// The foreign keys, as the schema and the rights are now.
-  var knownReferences: (references: References, age: Int, rights: Int)?
   /// The own edit that is being made again: what it has seen its repetition has seen.
   var repeating: Version?
   package let tables: Tables
@@ -75,6 +76,8 @@ package final class Store {
   let putBacks: PutBackTable
   /// What has changed since it was decided which rows stand.
   let parking: Parking
+  /// Which of the rows stand.
+  let settlement: Settlement
   /// What the tables of the application show.
   let contents: TableContents
 
@@ -139,9 +142,16 @@ package final class Store {
     derived = DerivedTriggers(connection, meta, tables)
     contents = TableContents(
       connection, tables, versions, shelf, derived, changeLog, lost, conflicts, present)
+    settlement = Settlement(
+      connection, tables, versions, shelf, contents, derived, changeLog, parking, kinship,
+      ownRights, rowsTogether: pace.rowsTogether)
     joinParts()
     try reporting { () throws(SQLiteError) in try readParts() }
-    guard inspects else { return }
+    if inspects { try begin(read: readVersion) }
+  }
+
+  /// Looks after what may have changed while nobody had the file open.
+  private func begin(read: Int64) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
       try rulings.trim()
       try putBacks.reload()
@@ -149,7 +159,7 @@ package final class Store {
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
     _ = try? file.ensureWAL()
-    try beginWithSchema(read: readVersion)
+    try beginWithSchema(read: read)
   }
 
   /// What one part reads another one explains: the numbers of origins come first, for versions have
@@ -225,7 +235,7 @@ package final class Store {
   package var tableSurvey: TableSurvey {
     TableSurvey(
       connection: connection, tables: tables, versions: versions, lost: lost, kinship: kinship,
-      references: references)
+      references: settlement.references)
   }
 
   /// What this replica holds now.

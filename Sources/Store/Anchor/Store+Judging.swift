@@ -47,14 +47,14 @@ extension Store {
   private func judgeTogether(
     _ items: [PendingTable.Item], _ edits: inout Edits, at now: Instant
   ) throws {
-    var candidates: [Candidate] = []
+    var candidates: [Settlement.Candidate] = []
     var others: [PendingTable.Item] = []
     var rows: Set<Export.RowID> = []
     for item in items {
       let opinion = try opinion(on: item)
       if opinion?.isByName == true, anchor.deferral.hasContent { continue }
       guard let opinion, opinion.judgement == .accepted,
-        let candidate = try candidate(
+        let candidate = try settlement.candidate(
           item, opinion.entry, opinion.table, opinion.standing, at: now)
       else {
         others.append(item)
@@ -64,7 +64,7 @@ extension Store {
       if isFirst { candidates.append(candidate) }
     }
     try judge(others, .tried, &edits, at: now)
-    let fitting = try fitting(candidates).map(\.item)
+    let fitting = try settlement.fitting(candidates).map(\.item)
     if fitting.isEmpty {
       try judge(candidates.map(\.item), .refuted, &edits, at: now)
     } else {
@@ -80,7 +80,7 @@ extension Store {
     for item in items {
       try judge(item, fitting, &edits, &application, at: now)
     }
-    try settle(&application)
+    try settlement.settle(&application)
   }
 
   private func judge(
@@ -184,9 +184,11 @@ extension Store {
       case .tried where opinion.awaitsParent:
         return anchor.deferral.putOff(item.version.dot)
       case .tried:
-        let candidate = try candidate(item, entry, table, standing, at: now)
+        let candidate = try settlement.candidate(item, entry, table, standing, at: now)
         if let candidate {
-          guard try fits(candidate) else { return anchor.deferral.putOff(item.version.dot) }
+          guard try settlement.fits(candidate) else {
+            return anchor.deferral.putOff(item.version.dot)
+          }
           isPlaced = candidate.placement != nil
         }
       }

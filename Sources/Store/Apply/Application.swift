@@ -227,7 +227,7 @@ extension Store {
     let incoming = row.row.version
     let gone = old == nil ? try lost.version(table, key) : nil
     if let gone, gone.rank > incoming.rank { return }
-    if old?.isDeleted == false { try noteReferred(table, key) }
+    if old?.isDeleted == false { try settlement.noteReferred(table, key) }
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     if let old { try keepReplaced(old, by: incoming, table, key, at: now) }
     try keep(incoming, table, key, old: old)
@@ -236,7 +236,7 @@ extension Store {
     let isWaiting = try putBacks.remove(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {
-      return try shelve(row, table, key, why: .table, &application)
+      return try settlement.shelve(row, table, key, why: .table, &application)
     }
     switch row.row.content {
     case .deleted(let values):
@@ -253,7 +253,7 @@ extension Store {
       application.changed.insert(table.id)
     case .ruling: break
     case .withheld:
-      try shelve(row, table, key, why: .tooLarge, &application)
+      try settlement.shelve(row, table, key, why: .tooLarge, &application)
     case .values where isPlaced: application.changed.insert(table.id)
     case .values(let values):
       let shelved = old == nil && gone == nil ? nil : try shelf.entry(table: table.id, key: key)
@@ -272,9 +272,9 @@ extension Store {
       }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       application.changed.insert(table.id)
-      if try gather(placement, statements, table, key, &application) { return }
+      if try settlement.gather(placement, statements, table, key, &application) { return }
       if try !contents.place(placement, statements, table, key) {
-        try postpone(placement, statements, table, key, &application)
+        try settlement.postpone(placement, statements, table, key, &application)
       }
     }
   }
@@ -299,9 +299,9 @@ extension Store {
       }
     guard isBetter else { return }
     try shelf.remove(table: table.id, key: key)
-    changed(table, key)
+    settlement.changed(table, key)
     if try !contents.place(placement, statements, table, key) {
-      try postpone(placement, statements, table, key, &application)
+      try settlement.postpone(placement, statements, table, key, &application)
     }
   }
 }

@@ -36,7 +36,7 @@ struct NewRows {
   }
 }
 
-extension Store {
+extension Settlement {
   /// Whether a row that comes may wait for others, if there is none of its key.
   @_optimize(speed)
   func mayGather(_ row: ShapedRow) -> Bool {
@@ -65,7 +65,7 @@ extension Store {
     return true
   }
 
-  private func together(_ whole: WholeRow) -> Int { min(whole.most, pace.rowsTogether) }
+  private func together(_ whole: WholeRow) -> Int { min(whole.most, rowsTogether) }
 
   /// Puts the rows that wait for each other into their table.
   func placeGathered(_ application: inout Application) throws {

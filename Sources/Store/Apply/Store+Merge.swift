@@ -47,10 +47,10 @@ extension Store {
     if let outcome = try mergeIfRoom(slice, at: now) { return outcome }
     beginMakingWay()
     defer { endMakingWay() }
-    while isMakingWay, try fold(at: now).hasMore {}
+    while settlement.isMakingWay, try fold(at: now).hasMore {}
     while hasMadeWay {
       if let outcome = try mergeIfRoom(slice, at: now) { return outcome }
-      while isMakingWay, try fold(at: now).hasMore {}
+      while settlement.isMakingWay, try fold(at: now).hasMore {}
     }
     return try merge(slice, at: now)
   }
@@ -281,7 +281,7 @@ extension Store {
     for (table, key, former) in application.undone {
       if let table = tables.byID[table] { try deleteAgain(former, table, key, &edits) }
     }
-    try settle(&application)
+    try settlement.settle(&application)
     for origin in application.speakers {
       try rulings.trimWords(of: try versions.origins.number(of: origin))
     }
@@ -321,14 +321,14 @@ extension Store {
         application.known += 1
         continue
       }
-      let isOne = mayGather(row)
+      let isOne = settlement.mayGather(row)
       let old = try isOne ? versions.version(table: table.id, key: key) : nil
       application.newRows.mayWait = isOne && old == nil
-      if !application.newRows.mayWait { try placeGathered(&application) }
+      if !application.newRows.mayWait { try settlement.placeGathered(&application) }
       try apply(row, table, key, over: isOne ? .some(old) : nil, at: now, &application)
     }
     application.newRows.mayWait = false
-    try placeGathered(&application)
+    try settlement.placeGathered(&application)
   }
 
   private func key(of row: ShapedRow, in table: ReplicaTable) throws(StoreError) -> Key {

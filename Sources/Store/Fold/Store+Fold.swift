@@ -31,10 +31,13 @@ extension Store {
     guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
     let (isEmpty, isQuiet) = try reporting { () throws(SQLiteError) in
       let isEmpty = try Journal.isEmpty(on: connection)
-      guard isEmpty, try tables.comparing() == nil, references.signature == parking.signature
+      guard isEmpty, try tables.comparing() == nil,
+        settlement.references.signature == parking.signature
       else { return (isEmpty, false) }
-      guard try !hasOfficeWork(), !deletions.isSweeping, !isMakingWay else { return (true, false) }
-      return (true, try !isRecalling)
+      guard try !hasOfficeWork(), !deletions.isSweeping, !settlement.isMakingWay else {
+        return (true, false)
+      }
+      return (true, try !settlement.isRecalling)
     }
     if isEmpty { journal.settle(at: now) }
     if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
@@ -67,9 +70,9 @@ extension Store {
       }
       if !more { try workInOffice(&edits, at: now) }
       if !more { try sweepSlice(&edits, at: now) }
-      if !more, isMakingWay {
+      if !more, settlement.isMakingWay {
         try finish(&edits)
-        steps = try makeWaySlice()
+        steps = try settlement.makeWaySlice()
       }
       try conclude(&edits, at: now)
       var result = try result(of: edits)
@@ -82,6 +85,23 @@ extension Store {
       }
       return result
     }
+  }
+
+  /// Whether rows are to be parked before others go, which folds do.
+  package var isMakingWay: Bool { settlement.isMakingWay }
+
+  /// Whether folds park rows for others, or look for those that may come back.
+  package var movesParked: Bool { settlement.movesParked }
+
+  /// Folds all that programs have written, in commits that follow one another. Rows that are parked
+  /// for others, and those that come back, are left to folds that leave the write lock free between
+  /// them.
+  func foldWritten(at now: Instant) throws(StoreError) -> FoldResult {
+    parking.crowd.rest()
+    defer { parking.crowd.goOn() }
+    var last = try fold(at: now)
+    while last.hasMore { last = try fold(at: now) }
+    return last
   }
 
   /// Folds all that was written since the schema was looked at, in the open transaction.
@@ -183,7 +203,7 @@ extension Store {
     let (madeAt, isImage) = (copy?.madeAt ?? madeAt, copy?.isImage ?? isImage)
     // A program has written something where a value was kept.
     var isOverKept = !beside.writtenOver.isEmpty
-    var isDangling = try isDangling(table, key)
+    var isDangling = try settlement.isDangling(table, key)
     // That an image refers to nothing is no program's doing: it waits.
     let isWaiting = isImage && isDangling && old?.isDangling != true
     if isWaiting { isDangling = false }
@@ -211,12 +231,12 @@ extension Store {
       hash: hash, isDeleted: false, isDangling: isDangling, madeAt: then ?? madeAt, keys: keys,
       table, key, &edits)
     if isImage { version.image = old?.image ?? old?.first }
-    if old != nil { noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
+    if old != nil { settlement.noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden { try leave(hidden, under: version, row, table, key, at: madeAt.at) }
     try keep(version, table, key, old: held)
     if isOverKept, shelved?.why == .columns { try contents.keep(beside, statements, table, key) }
-    if isWaiting { try setAside(version, table, key, statements) }
+    if isWaiting { try settlement.setAside(version, table, key, statements) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
     if row.isLong { return edits.addLong() }
     guard beside.altersRow else {
@@ -247,7 +267,7 @@ extension Store {
       over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
     try holdOverwritten(old, nil, table, key)
     try keep(deleted, table, key, old: isHeld ? old : nil)
-    noteOrphans(of: table, key, isDeleted: true, at: madeAt)
+    settlement.noteOrphans(of: table, key, isDeleted: true, at: madeAt)
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
   }
 
@@ -261,7 +281,7 @@ extension Store {
     // Of two that say the same and refer to nobody one is enough.
     if row.content.value == held.hash, try kinship.parentage(tables).links(of: table.id).isEmpty {
       try shelf.remove(table: table.id, key: key)
-      return changed(table, key)
+      return settlement.changed(table, key)
     }
     try unhold(held, table, key)
     try fold(table, key, row, madeAt: madeAt, &edits)
@@ -328,7 +348,7 @@ extension Store {
   func keep(_ version: Version, _ table: ReplicaTable, _ key: Key, old: Version?) throws {
     try versions.put(version, table: table.id, key: key)
     if old == nil { try lost.remove(table, key) }
-    changed(table, key, isGone: version.isDeleted)
+    settlement.changed(table, key, isGone: version.isDeleted)
     changeLog.note(table, key)
     count(table, key, old: old, new: version)
     recent.touch(version.dot, table: table.id, key)

@@ -160,7 +160,7 @@ extension Store {
     let isGone = held?.isDeleted ?? true
     let shelved = held == nil ? nil : try shelf.entry(table: table.id, key: key)
     // Whatever was done to the row, one that is parked may have waited for its place.
-    defer { changed(table, key) }
+    defer { settlement.changed(table, key) }
     guard let row else {
       guard !isGone, shelved?.why.isWhole != true else { return }
       try logRefused(table, key, at: moment)
@@ -180,7 +180,7 @@ extension Store {
     _ = try contents.writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
-    changed(table, key)
+    settlement.changed(table, key)
   }
 
   /// The version that stands has come again: true if the row was waiting for it.
@@ -195,9 +195,9 @@ extension Store {
     let placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
     if try !contents.place(placement, statements, table, key) {
-      try postpone(placement, statements, table, key, &application)
+      try settlement.postpone(placement, statements, table, key, &application)
     }
-    changed(table, key)
+    settlement.changed(table, key)
     application.changed.insert(table.id)
     return true
   }

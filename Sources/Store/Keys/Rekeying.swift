@@ -79,7 +79,7 @@ struct Rekeying {
     try write(&edits, &application)
     try tell()
     try settle(items, &edits, &application)
-    try store.settle(&application)
+    try store.settlement.settle(&application)
   }
 
   // MARK: What moves

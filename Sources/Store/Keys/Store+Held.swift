@@ -25,7 +25,7 @@ extension Store {
       edits.add(statements.shape, deleted, .deleted(key: place.key.values ?? []))
     }
     guard places.count < pace.comparedRows || places.last?.table != table.id else { return false }
-    try parkChildren(of: unpack(table, why: [.table]))
+    try settlement.parkChildren(of: unpack(table, why: [.table]))
     try forgetFormer(of: table)
     return true
   }

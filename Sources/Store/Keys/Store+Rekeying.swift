@@ -88,7 +88,7 @@ extension Store {
     } else {
       edits.addLong()
     }
-    if base != nil { return changed(table, key) }
+    if base != nil { return settlement.changed(table, key) }
     try held.map { try meet($0, shelved, table, key, &edits, at: now) }
     // Under a key that the table did not have here it was deleted since.
     guard let last = formers.first?.former, last.table.id != former?.table.id else { return }
@@ -198,7 +198,7 @@ extension Store {
     _ statements: RowStatements, over moment: Int64? = nil
   ) throws {
     let values = (key.values ?? []).map(\.sqlite)
-    changed(table, key)
+    settlement.changed(table, key)
     guard let shelved, !held.isDeleted else {
       if let moment, let row = try connection.row(statements.selectByKey, values) {
         try contents.logUnseen(row, statements, table, key, by: table.keyEntry(key), at: moment)
@@ -213,7 +213,7 @@ extension Store {
     (placement.exists, placement.unseenAt) = (moment == nil, moment)
     guard try !contents.place(placement, statements, table, key) else { return }
     var application = Application()
-    try postpone(placement, statements, table, key, &application)
+    try settlement.postpone(placement, statements, table, key, &application)
   }
 
   /// Takes what was held of a row away, to let it meet what stands.
@@ -236,7 +236,7 @@ extension Store {
       guard let table = tables.byID[id] else { continue }
       try editAgain(edit, table, key, &edits, at: now, &application)
     }
-    try settle(&application)
+    try settlement.settle(&application)
   }
 
   /// A row was written under the key that its table had before, and the migration came before

@@ -57,13 +57,13 @@ extension Store {
       try contents.logUnseen(
         row, statements, table, key, by: table.shaped(version, nil, key).entry,
         at: version.stamp.millisecondsSince1970)
-      try noteReferred(table, key)
+      try settlement.noteReferred(table, key)
       _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }
       gone.append(Export.RowID(table: table.id, key: key))
     }
-    try parkChildren(of: gone)
+    try settlement.parkChildren(of: gone)
   }
 
   /// The same for tables that the site tracks already: nothing changes for the others.

@@ -77,7 +77,7 @@ extension Store {
         table, why: [.table, .columns, .constraint], former: changes[table.id]?.former ?? [:])
       if table.isHere { try lost.forget(table.name, .again) }
     }
-    try parkChildren(of: gone)
+    try settlement.parkChildren(of: gone)
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
     try settleNumbers(in: tables.tracked)
@@ -174,7 +174,7 @@ extension Store {
       let row = try StandingRow.read(key, statements, on: connection)
       guard let row, try row.hash(row.beside(shelved, statements, key, on: connection)) == old.hash
       else { continue }
-      try noteReferred(table, key)
+      try settlement.noteReferred(table, key)
       _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
       }
@@ -219,7 +219,7 @@ extension Store {
     journal.forget()
     try lost.take(table, .dropped) { key, version in
       count(table, key, old: version, new: nil)
-      changed(table, key, isGone: true)
+      settlement.changed(table, key, isGone: true)
       gone.append(Export.RowID(table: table.id, key: key))
     }
     try giveUpUnsent(table)

@@ -57,7 +57,7 @@ extension Store {
       try sweep(
         item, try deletions.fresh(item.table, item.key), table, &edits, at: now, &application)
     }
-    try settle(&application)
+    try settlement.settle(&application)
     deletions.sweep(from: next)
     guard next == nil else { return }
     try sweepPending(&edits, at: now)
@@ -144,7 +144,7 @@ extension Store {
       let row = table.shaped(version.adopted(as: dot), entry, key)
       try apply(row, table, key, at: now, &application)
     }
-    try settle(&application)
+    try settlement.settle(&application)
   }
 
   /// What is not handed on is lost, unless what stands has seen it. What is here by name alone was
@@ -200,7 +200,7 @@ extension Store {
       _ = try contents.writing(table, item.key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, (item.key.values ?? []).map(\.sqlite))
       }
-      changed(table, item.key)
+      settlement.changed(table, item.key)
       application.changed.insert(table.id)
     }
     try versions.remove(table: item.table, key: item.key)

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// Rows that are in the way of another one, and give way to it.
-extension Store {
+extension Settlement {
   /// The versions of rows that stand; nil if one of them is no row of the site, or is the one that
   /// is to be placed.
   func standing(

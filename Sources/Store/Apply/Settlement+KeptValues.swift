@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// Values that were kept beside a row, on their way into columns that exist here by now.
-extension Store {
+extension Settlement {
   /// What becomes of a row.
   private struct Entering {
     /// As its table will show it.

@@ -46,7 +46,8 @@ enum Fitting {
   case refuted
 }
 
-extension Store {
+/// Whether edits that are to be judged fit beside what stands.
+extension Settlement {
   /// What an edit would put into its table; the row is there, tracked, and not the settings'.
   struct Candidate {
     var item: PendingTable.Item
