@@ -73,9 +73,9 @@ extension Store {
       try settleFreed(&edits)
       try finish(&edits)
       if rights.isWhole {
-        try noteElsewhere(0)
+        try ownRights.noteElsewhere(0)
       } else if !takenBack.isEmpty {
-        try noteElsewhere(max(delivered, elsewhere()))
+        try ownRights.noteElsewhere(max(delivered, ownRights.elsewhere()))
       }
       // What was taken back had outranked versions of others, which are here no more. Those of a
       // table that may not be read come once it may.
@@ -243,17 +243,6 @@ extension Store {
       winner: held.flatMap { held in
         isOwn(held.edit.origin) ? nil : keyAlone.map { ConflictSide(held, $0) }
       })
-  }
-
-  /// Others hold versions of this origin, up to a seq, that are not here any more: edits that were
-  /// taken back had replaced them. A leaf does not cover them for whoever lacks them; between nodes
-  /// that may do everything the digests find what is missing.
-  private func noteElsewhere(_ seq: UInt64) throws(SQLiteError) {
-    if seq != (try elsewhere()) { try meta.set(.elsewhere, .integer(Int64(seq))) }
-  }
-
-  func elsewhere() throws(SQLiteError) -> UInt64 {
-    UInt64(clamping: try meta.integer(.elsewhere) ?? 0)
   }
 
   /// Own versions that nobody holds are taken back: nobody would take them any more. Of a table
