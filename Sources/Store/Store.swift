@@ -238,6 +238,9 @@ package final class Store {
       references: settlement.references)
   }
 
+  /// What people are told about columns.
+  package var columns: ColumnSurvey { ColumnSurvey(file: file, tables: tables, shelf: shelf) }
+
   /// What this replica holds now.
   package var position: Position {
     var position = Position(

@@ -156,7 +156,7 @@ struct Examination {
         asked: try store.tableSurvey.askedTables().map(store.siteName) + stray,
         named: store.nameHere)
       judgeReferences(try store.tableSurvey.brokenReferences())
-      judgeColumns(try store.keptColumns())
+      judgeColumns(try store.columns.kept())
       judgeKeys(try store.tableSurvey.waitingKeys(), names)
       judge(try store.survey.size(), isNodeRunning: lock == nil)
       judge(try store.untrackedTables(), takesNew: try store.takesNewTables())

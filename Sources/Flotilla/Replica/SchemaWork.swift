@@ -33,7 +33,7 @@ struct SchemaWork {
     case .letGo(let table, let columns):
       var done: [String] = []
       for column in columns {
-        let rows = try store.letGo(of: column, in: table)
+        let rows = try store.columns.letGo(of: column, in: table)
         done.append(
           rows == 0
             ? "nothing is kept here for \(column) of \(table)"

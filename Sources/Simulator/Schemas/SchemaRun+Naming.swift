@@ -41,7 +41,7 @@ extension SchemaRun {
   mutating func nameColumns() throws -> Bool {
     var hasNamed = false
     for node in nodes {
-      for kept in try node.store.keptColumns()
+      for kept in try node.store.columns.kept()
       where kept.fate != .shownOtherwise && kept.fate != .inItsForm {
         let own = node.schema.tables.first { $0.name == kept.table }?.number
         let stages = ([first] + migrations.map(\.schema)).map { schema in
