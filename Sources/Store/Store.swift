@@ -238,6 +238,20 @@ package final class Store {
       references: settlement.references)
   }
 
+  /// Which tables of this file are tables of the site.
+  var recognition: TableRecognition {
+    TableRecognition(
+      connection: connection, path: path, meta: meta, tables: tables, versions: versions,
+      shelf: shelf, members: members, ownRights: ownRights)
+  }
+
+  /// The tables of this file that are not.
+  package var untracked: UntrackedTables {
+    UntrackedTables(
+      connection: connection, meta: meta, tables: tables, survey: tableSurvey,
+      recognition: recognition)
+  }
+
   /// What people are told about columns.
   package var columns: ColumnSurvey { ColumnSurvey(file: file, tables: tables, shelf: shelf) }
 

@@ -38,7 +38,7 @@ struct SchemaWork {
           rows == 0
             ? "nothing is kept here for \(column) of \(table)"
             : "let go of \(column) in \(rows == 1 ? "1 row" : "\(rows) rows") of "
-              + store.nameHere(store.siteName(table)))
+              + store.tables.nameHere(store.tables.siteName(table)))
       }
       return done.joined(separator: "\n")
     }

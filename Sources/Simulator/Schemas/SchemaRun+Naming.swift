@@ -16,7 +16,7 @@ extension SchemaRun {
       }
       for table in node.schema.tables where table.first != table.name {
         let isKnown = try node.store.trackedTables().contains { $0.name == table.first }
-        guard isKnown, node.store.nameHere(table.first) != table.name,
+        guard isKnown, node.store.tables.nameHere(table.first) != table.name,
           plan.makesTwins || isRemade(table.number)
         else { continue }
         tale.tell("\(node.name) hears that \(table.first) is \(table.name)")

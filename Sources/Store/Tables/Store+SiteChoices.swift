@@ -135,9 +135,7 @@ extension Store {
     guard now.site == nil else {
       return try fold(table, key, madeAt: Dating.Moment(now.moment), &edits)
     }
-    try connection.run(
-      "INSERT INTO \(Journal.table)(tbl, at, k0) VALUES (?, ?, ?)",
-      [.integer(table.id), .integer(now.wall), .string(name)])
+    try Journal.note(table.id, [.string(name)], at: now.wall, on: connection)
   }
 
   func settings(_ name: String = Tables.settings) throws(StoreError) -> ReplicaTable {

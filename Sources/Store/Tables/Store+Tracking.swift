@@ -10,7 +10,7 @@ extension Store {
   /// copy rank below all that the site holds: stamped "now" they would undo what others did since.
   func applySettings(isLocal: Bool) throws {
     for table in tables.tracked where try !tables.isListed(table.name) { try forget(table) }
-    try followNewTables(isLocal: isLocal)
+    try untracked.follow(isLocal: isLocal)
     var count = tables.tracked.count
     var new: Set<Int64> = []
     let names = try count < tables.limit ? tables.trackedNames() : []
@@ -20,7 +20,7 @@ extension Store {
       guard count < tables.limit else { break }
       count += 1
       let known = try tables.tableOrNew(name)
-      let isOld = try !isLocal && welcome(name)
+      let isOld = try !isLocal && recognition.welcome(name)
       if !isOld { new.insert(known.id) }
       try tables.setBaseline(isOld, of: known.id)
     }
@@ -244,7 +244,7 @@ extension Store {
   }
 
   func forget(_ table: ReplicaTable) throws {
-    try noteEnd(of: table)
+    try recognition.noteEnd(of: table)
     try Capture.remove(id: table.id, on: connection)
     try RowsView.remove(of: table.nameHere, on: connection)
     try tables.renames.name(table.id, table.name, first: table.name)
@@ -372,7 +372,7 @@ extension Store {
   private func needsWork() throws(StoreError) -> Bool {
     for table in tables.tracked {
       if tables.names.isOutdated(table.id, table.name) { return true }
-      if try newName(of: table) != nil { return true }
+      if try recognition.newName(of: table) != nil { return true }
     }
     return try reporting { () throws(SQLiteError) in
       let kept = try tables.renames.read()
