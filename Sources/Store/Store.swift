@@ -238,6 +238,18 @@ package final class Store {
       references: settlement.references)
   }
 
+  /// Where rows are that had to leave their numbers.
+  var moved: MovedRows {
+    MovedRows(
+      tables: tables, versions: versions, kinship: kinship, pending: pending, origins: origins,
+      conflicts: conflicts, parking: parking)
+  }
+
+  /// What rows were under the keys that their tables had before.
+  var formerRows: FormerRows {
+    FormerRows(connection: connection, tables: tables, versions: versions, shelf: shelf)
+  }
+
   /// Which tables of this file are tables of the site.
   var recognition: TableRecognition {
     TableRecognition(

@@ -135,9 +135,9 @@ extension Store {
     // Or the row itself has another key already.
     var awaitsParent = false
     if judgement == .accepted {
-      let meaning = try meaning(of: item.version, entry, table)
+      let meaning = try moved.meaning(of: item.version, entry, table)
       awaitsParent = meaning == .mayCome
-      if try meaning == .elsewhere || hasReturned(item.version, table) {
+      if try meaning == .elsewhere || moved.hasReturned(item.version, table) {
         judgement = .rejected(.keyCollision)
       } else if meaning == .gone {
         judgement = .rejected(.parked)

@@ -127,7 +127,7 @@ extension Store {
     }
     try rulings.put(
       RulingTable.Item(table: table.id, key: key, version: row.row.version, ruling: ruling))
-    if ruling.kind == .rejected(.keyCollision) { try noteRejected(ruling.edit, table, key) }
+    if ruling.kind == .rejected(.keyCollision) { try moved.noteRejected(ruling.edit, table, key) }
     recent.touch(row.row.version.dot, table: table.id, key)
   }
 }

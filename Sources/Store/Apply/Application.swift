@@ -17,7 +17,7 @@ struct Application {
   /// Own edits that are to be made again on top of what has come.
   var repeated: [(table: Int64, key: Key, edit: Version)] = []
   /// Rows that came, and that were deleted here before the key of their table was changed.
-  var undone: [(table: Int64, key: Key, by: Store.Former)] = []
+  var undone: [(table: Int64, key: Key, by: FormerRows.Former)] = []
   /// What the sender says was judged.
   var judged: Judged?
   /// The rows were asked for because something is amiss.
@@ -70,7 +70,7 @@ extension Store {
         ) { try standingSide(table, key) }
         if isKept { return }
       } else if let old, old.isTwin(of: incoming) {
-        try noteTwin(incoming, of: old, table, key)
+        try moved.noteTwin(incoming, of: old, table, key)
       }
       guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
       return try logLoser(
@@ -231,8 +231,8 @@ extension Store {
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     if let old { try keepReplaced(old, by: incoming, table, key, at: now) }
     try keep(incoming, table, key, old: old)
-    if let old, !old.isDeleted { try noteReplaced(old, by: incoming, table, key) }
-    if incoming.hasNumbering { try noteFormer(of: row, table, key) }
+    if let old, !old.isDeleted { try moved.noteReplaced(old, by: incoming, table, key) }
+    if incoming.hasNumbering { try moved.noteFormer(of: row, table, key) }
     let isWaiting = try putBacks.remove(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {

@@ -227,7 +227,7 @@ extension Store {
     if let repeating { keys.former = repeating.formerKeys(leaving: key) }
     let isSeen = try hidden == nil && (gone == nil || copy != nil || mayHaveStood(table, edits))
     var version = try make(
-      over: old ?? former(of: row, table, key, statements), isSeen: isSeen, ended: ended,
+      over: old ?? formerRows.former(of: row, table, key, statements), isSeen: isSeen, ended: ended,
       hash: hash, isDeleted: false, isDangling: isDangling, madeAt: then ?? madeAt, keys: keys,
       table, key, &edits)
     if isImage { version.image = old?.image ?? old?.first }

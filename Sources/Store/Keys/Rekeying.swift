@@ -87,7 +87,7 @@ struct Rekeying {
   private mutating func heard(_ place: FormerKeys.Place) throws {
     guard moves[place] == nil else { return }
     let next: FormerKeys.Place?
-    switch try store.whereabouts(place) {
+    switch try store.moved.whereabouts(place) {
     case .here: return
     case .moving: next = try store.kinship.former.after(place).last
     case .moved(let found): next = found
@@ -113,9 +113,10 @@ struct Rekeying {
     guard parentage.numbered.contains(item.table) else { return try startAgain(item, table) }
     let from = FormerKeys.Place(
       table: item.table, key: item.key, created: item.version.created)
-    if case .moved(let place) = try store.whereabouts(from) {
+    if case .moved(let place) = try store.moved.whereabouts(from) {
       // It was made again already, or the anchor has certified it before it was.
-      guard try store.isFixed(place), store.viewpoint.isOwn(item.version.created.origin) else {
+      guard try store.moved.isFixed(place), store.viewpoint.isOwn(item.version.created.origin)
+      else {
         return
       }
       try store.conflicts.noteReturned(table.name, from: from.key)

@@ -16,7 +16,7 @@ extension Store {
         let held = try versions.version(table: table.id, key: place.key)
       else { continue }
       let shape = table.shape(entry.values.map(\.name), keyCount: entry.keyCount)
-      let descent = try descent(of: entry.values.map(\.value), in: table, shape)
+      let descent = try formerRows.descent(of: entry.values.map(\.value), in: table, shape)
       guard case .former(let former, _) = descent, isGone(held, by: former),
         mayWrite(table), let statements = table.statements
       else { continue }
@@ -32,7 +32,7 @@ extension Store {
 
   /// Whether a row that shows what it was under the key of before is gone here: deleted since, or
   /// not taken over.
-  private func isGone(_ version: Version, by former: Former) -> Bool {
+  private func isGone(_ version: Version, by former: FormerRows.Former) -> Bool {
     let before = former.version
     if before.isDeleted, version.hasSeen(before) { return false }
     if before.isDeleted { return before.hasSeen(version) || version.stamp < before.stamp }
@@ -96,7 +96,7 @@ extension Store {
         let before = KeyMapping(shape, in: row.shape)?.key(of: values),
         let version = try versions.version(table: other.id, key: before)
       else { continue }
-      let former = Former(
+      let former = FormerRows.Former(
         table: other, key: before, version: version,
         shelved: try shelf.entry(table: other.id, key: before))
       if !incoming.isDeleted, isGone(incoming, by: former) {
@@ -131,7 +131,7 @@ extension Store {
 
   /// A row came that shows what it was before it was deleted here, under the key of before.
   func deleteAgain(
-    _ former: Former, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
+    _ former: FormerRows.Former, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
   ) throws {
     guard let statements = table.statements, mayWrite(table),
       let standing = try versions.version(table: table.id, key: key), !standing.isDeleted,
