@@ -78,6 +78,9 @@ package final class Store {
   let parking: Parking
   /// Which of the rows stand.
   let settlement: Settlement
+  let rowVersions: RowVersions
+  /// Edits that this replica may not make.
+  let refusals: Refusals
   /// What the tables of the application show.
   let contents: TableContents
 
@@ -145,6 +148,11 @@ package final class Store {
     settlement = Settlement(
       connection, tables, versions, shelf, contents, derived, changeLog, parking, kinship,
       ownRights, rowsTogether: pace.rowsTogether)
+    rowVersions = RowVersions(
+      connection, tables, versions, lost, digests, figures, changeLog, recent, settlement)
+    refusals = Refusals(
+      connection, tables, versions, shelf, origins, contents, settlement, rowVersions, ownRights,
+      putBacks, conflicts, present)
     joinParts()
     try reporting { () throws(SQLiteError) in try readParts() }
     if inspects { try begin(read: readVersion) }

@@ -286,7 +286,7 @@ extension Store {
     let dot = Dot(own, edits.next())
     let certificate = sane(Version.nothing(dot, instead: item.version), at: now).certified(
       dot, term: office.term, epoch: nextEpoch(over: held, item.version), at: now.stamp)
-    try keep(certificate, table, item.key, old: held)
+    try rowVersions.keep(certificate, table, item.key, old: held)
     if held != nil { try shelf.remove(table: table.id, key: item.key) }
     let row = table.shaped(certificate, nil, item.key)
     edits.add(row.shape, certificate, row.row.content)
@@ -303,7 +303,7 @@ extension Store {
     let certificate = standing.certified(
       Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, other),
       at: standing.stamp)
-    try keep(certificate, table, key, old: standing)
+    try rowVersions.keep(certificate, table, key, old: standing)
     let row = table.shaped(certificate, content, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }
     edits.add(row.shape, certificate, row.row.content)

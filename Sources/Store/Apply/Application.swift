@@ -57,11 +57,11 @@ extension Store {
       application.known += 1
       // It came with an exchange that was cut, before the frontier could cover it; now it may.
       recent.touch(incoming.dot, table: table.id, key)
-      if try putBack(row, table, key, &application) { return }
+      if try refusals.putBack(row, table, key, &application) { return }
       return try complete(row, table, key, &application)
     case .stays:
       application.known += 1
-      if let old, try wasTakenBack(old, by: application, table, key) { break }
+      if let old, try refusals.wasTakenBack(old, by: application, table, key) { break }
       // Who lacks the one needs the other, which may have come long before.
       if let old { recent.touch(old.dot, table: table.id, key) }
       if let old, old.collides(with: incoming) {
@@ -87,7 +87,7 @@ extension Store {
     case .gives(let fate):
       if let old, let edit = try edit(above: incoming, shownBy: old, table, key, application) {
         application.repeated.append((table.id, key, edit))
-        return try keep(incoming, table, key, old: old)
+        return try rowVersions.keep(incoming, table, key, old: old)
       }
       try old.map { try leave($0, to: fate, row, table, key, at: now) }
     }
@@ -155,7 +155,7 @@ extension Store {
     let index = application.repeated.firstIndex { $0.table == table.id && $0.key == key }
     guard let index else { return nil }
     let edit = application.repeated.remove(at: index).edit
-    try keep(edit, table, key, old: base)
+    try rowVersions.keep(edit, table, key, old: base)
     return edit
   }
 
@@ -230,7 +230,7 @@ extension Store {
     if old?.isDeleted == false { try settlement.noteReferred(table, key) }
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     if let old { try keepReplaced(old, by: incoming, table, key, at: now) }
-    try keep(incoming, table, key, old: old)
+    try rowVersions.keep(incoming, table, key, old: old)
     if let old, !old.isDeleted { try moved.noteReplaced(old, by: incoming, table, key) }
     if incoming.hasNumbering { try moved.noteFormer(of: row, table, key) }
     let isWaiting = try putBacks.remove(table, key)

@@ -177,7 +177,7 @@ extension Store {
       guard row.row.version.hasNumbering, !row.row.version.numbering.former.isEmpty,
         tables.hasRoom(for: row.shape.name)
       else { return row }
-      let table = try self.rows(of: row.shape, isNameless: isNameless(row))
+      let table = try self.rowVersions.rows(of: row.shape, isNameless: isNameless(row))
       let standing = try versions.version(table: table.id, key: key(of: row, in: table))
       var vouched = row.row
       vouched.version.numbering.former = try vouched.version.numbering.former.filter { former in
@@ -224,9 +224,9 @@ extension Store {
   private func moveFrontier(_ slice: MergeSlice, takesBack: Bool) throws {
     let merge = slice.merge
     guard isOfToday(merge) else { return }
-    let wasFetching = isFetchingWhatWaits
+    let wasFetching = refusals.isFetchingWhatWaits
     try raise(to: merge.claim(beside: origins.frontier))
-    if wasFetching, !isFetchingWhatWaits { try forgetWhatWaits() }
+    if wasFetching, !refusals.isFetchingWhatWaits { try refusals.forgetWhatWaits() }
     if merge.movesFrontier {
       if merge.bringsAll { try deletions.noteReceived(from: merge.standing) }
       kinship.isComplete = true
@@ -305,7 +305,7 @@ extension Store {
           (contents.unmatched.leftOut, last) = (contents.unmatched.leftOut + 1, nil)
           continue
         }
-        let found = try self.rows(of: row.shape, isNameless: isNameless)
+        let found = try self.rowVersions.rows(of: row.shape, isNameless: isNameless)
         (table, last) = (found, isNameless ? nil : (row.shape, found))
       }
       guard let table else { continue }

@@ -34,12 +34,12 @@ extension Store {
       // A key that was written before the table's collations were known gets its canonical form.
       let canonical = table.key(Array(placement.values.prefix(entry.keyCount))) ?? key
       if canonical != key {
-        count(table, key, old: version, new: nil)
+        rowVersions.count(table, key, old: version, new: nil)
         try versions.remove(table: table.id, key: key)
         let standing = try versions.version(table: table.id, key: canonical)
         if let standing, standing.rank > version.rank { return }
         version.created = standing?.created ?? version.created
-        try keep(version, table, canonical, old: standing)
+        try rowVersions.keep(version, table, canonical, old: standing)
         try shelf.remove(table: table.id, key: canonical)
       }
       // A program has filled the table before anybody looked: the comparison takes that for edits.

@@ -184,7 +184,7 @@ extension Store {
       guard try connection.row(statements.existsByKey, values) == nil else { continue }
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), table, key, &edits)
-      try keep(deleted, table, key, old: nil)
+      try rowVersions.keep(deleted, table, key, old: nil)
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
     }
     guard found.count < pace.comparedRows else { return false }

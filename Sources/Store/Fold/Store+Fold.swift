@@ -180,7 +180,7 @@ extension Store {
     isImage: Bool = false, isRenewed: Bool = false, _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
-    guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt.at) }
+    guard mayWrite(table) else { return try refusals.refuse(row, table, key, at: madeAt.at) }
     // Edited with the right to by now: it stands.
     try putBacks.remove(table, key)
     let held = try versions.version(table: table.id, key: key)
@@ -212,7 +212,7 @@ extension Store {
       unsent == nil, shelved?.why.isWhole != true, !isDangling || !isToMark(old, edits)
     {
       // It is here again as it was.
-      if gone != nil { try keep(old, table, key, old: nil) }
+      if gone != nil { try rowVersions.keep(old, table, key, old: nil) }
       return
     }
     if beside.outgrowNulls(statements) { (hash, isOverKept) = (row.hash(beside), true) }
@@ -234,7 +234,7 @@ extension Store {
     if old != nil { settlement.noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden { try leave(hidden, under: version, row, table, key, at: madeAt.at) }
-    try keep(version, table, key, old: held)
+    try rowVersions.keep(version, table, key, old: held)
     if isOverKept, shelved?.why == .columns { try contents.keep(beside, statements, table, key) }
     if isWaiting { try settlement.setAside(version, table, key, statements) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
@@ -266,7 +266,7 @@ extension Store {
     let deleted = try make(
       over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
     try holdOverwritten(old, nil, table, key)
-    try keep(deleted, table, key, old: isHeld ? old : nil)
+    try rowVersions.keep(deleted, table, key, old: isHeld ? old : nil)
     settlement.noteOrphans(of: table, key, isDeleted: true, at: madeAt)
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
   }
@@ -341,17 +341,6 @@ extension Store {
     }
     try supersede(by: version, table, key)
     return version
-  }
-
-  /// Makes a version the current one of its row.
-  @_optimize(speed)
-  func keep(_ version: Version, _ table: ReplicaTable, _ key: Key, old: Version?) throws {
-    try versions.put(version, table: table.id, key: key)
-    if old == nil { try lost.remove(table, key) }
-    settlement.changed(table, key, isGone: version.isDeleted)
-    changeLog.note(table, key)
-    count(table, key, old: old, new: version)
-    recent.touch(version.dot, table: table.id, key)
   }
 
   /// Moves the own frontier over the new versions, in the open transaction.

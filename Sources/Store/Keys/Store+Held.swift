@@ -48,7 +48,7 @@ extension Store {
     if !before.isDeleted { moment.at += 1 }
     let deleted = try make(
       over: version, besides: before, hash: 0, isDeleted: true, madeAt: moment, table, key, &edits)
-    try keep(deleted, table, key, old: version)
+    try rowVersions.keep(deleted, table, key, old: version)
     return deleted
   }
 
@@ -104,7 +104,7 @@ extension Store {
       } else if !version.isDeleted, incoming.hasSeen(version) {
         try versions.remove(table: other.id, key: before)
         try shelf.remove(table: other.id, key: before)
-        count(other, before, old: version, new: nil)
+        rowVersions.count(other, before, old: version, new: nil)
       }
     }
     return false
@@ -124,7 +124,7 @@ extension Store {
       guard !version.isDeleted, !other.isLeading, incoming.hasSeen(version) else { continue }
       try versions.remove(table: other.id, key: before)
       try shelf.remove(table: other.id, key: before)
-      count(other, before, old: version, new: nil)
+      rowVersions.count(other, before, old: version, new: nil)
     }
     return false
   }

@@ -60,7 +60,7 @@ extension Store {
       version.stamp = former.version.stamp
     }
     if let former { try verdicts.supersede(version.dot.seq, former.table, former.key) }
-    try keep(version, table, key, old: base)
+    try rowVersions.keep(version, table, key, old: base)
     if !beside.isEmpty { try contents.keep(beside, statements, table, key) }
     if let all = row.values {
       edits.add(statements.shape(with: beside.extras), version, .values(beside.said(all)))
@@ -88,7 +88,7 @@ extension Store {
     guard !former.table.isHere, !former.version.isDeleted,
       former.shelved?.why.isWhole != true
     else { return }
-    count(former.table, former.key, old: former.version, new: nil)
+    rowVersions.count(former.table, former.key, old: former.version, new: nil)
     try versions.remove(table: former.table.id, key: former.key)
     try shelf.remove(table: former.table.id, key: former.key)
   }
@@ -122,7 +122,7 @@ extension Store {
     guard let held else { return }
     try versions.remove(table: table.id, key: key)
     try shelf.remove(table: table.id, key: key)
-    count(table, key, old: held, new: nil)
+    rowVersions.count(table, key, old: held, new: nil)
   }
 
   /// What was held comes, as if now.
@@ -168,7 +168,7 @@ extension Store {
     let deleted = try make(
       over: old, hash: 0, isDeleted: true, madeAt: moment, before, key, &edits)
     try shelf.remove(table: before.id, key: key)
-    try keep(deleted, before, key, old: old)
+    try rowVersions.keep(deleted, before, key, old: old)
     edits.add(before.keyShape(of: values), deleted, .deleted(key: values))
   }
 }

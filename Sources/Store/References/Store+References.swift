@@ -93,7 +93,7 @@ extension Store {
       over: old, hash: old.hash, isDeleted: false, isDangling: old.isDangling, madeAt: moment,
       table, row.key, &edits)
     version = version.recreated(over: old)
-    try keep(version, table, row.key, old: old)
+    try rowVersions.keep(version, table, row.key, old: old)
     edits.addLong()
   }
 }

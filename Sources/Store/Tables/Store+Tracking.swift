@@ -48,7 +48,7 @@ extension Store {
       if try lost.isAway(table) {
         gone += try removeReplaced(table)
         try lost.giveBack(table) { key, version in
-          count(table, key, old: nil, new: version)
+          rowVersions.count(table, key, old: nil, new: version)
         }
         try compare(table.id)
       }
@@ -218,7 +218,7 @@ extension Store {
     try connection.run("DELETE FROM \(Journal.table) WHERE tbl = ?", [.integer(table.id)])
     journal.forget()
     try lost.take(table, .dropped) { key, version in
-      count(table, key, old: version, new: nil)
+      rowVersions.count(table, key, old: version, new: nil)
       settlement.changed(table, key, isGone: true)
       gone.append(Export.RowID(table: table.id, key: key))
     }
@@ -239,7 +239,7 @@ extension Store {
   /// Remembers versions whose rows are here no more; from now on they count as not held.
   private func lose(_ table: ReplicaTable, _ why: LostVersions.Why) throws {
     try lost.take(table, why) { key, version in
-      count(table, key, old: version, new: nil)
+      rowVersions.count(table, key, old: version, new: nil)
     }
   }
 
@@ -255,33 +255,17 @@ extension Store {
     try lost.forget(table.name, .again)
     try lose(table, .ended)
     try tables.renames.forget(table.name)
-    try forgetVersions(table)
+    try rowVersions.forget(table)
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_pending WHERE tbl = ?", [.integer(table.id)])
     try pending.reload()
     for held in tables.held(of: table.name) {
-      try forgetVersions(held)
+      try rowVersions.forget(held)
       try tables.forget(held)
     }
     try kinship.forget(table: table.id)
     try tables.forget(table)
-  }
-
-  private func forgetVersions(_ table: ReplicaTable) throws {
-    try connection.with(
-      """
-      SELECT \(VersionTable.columns), key FROM _flotilla_version WHERE tbl = ?
-      """, [.integer(table.id)]
-    ) { (statement) throws(SQLiteError) in
-      while try statement.step() {
-        guard let version = versions.version(from: statement, at: 0) else { continue }
-        count(
-          table, Key(bytes: statement.bytes(VersionTable.columnCount)), old: version, new: nil)
-      }
-    }
-    try connection.run("DELETE FROM _flotilla_version WHERE tbl = ?", [.integer(table.id)])
-    versions.forgetAhead()
   }
 
   /// Drops rows that came late for tables that the site no longer tracks.

@@ -82,7 +82,7 @@ extension Store {
       let adopted = changed.adopted(as: Dot(own, edits.next()))
       try verdicts.handOn(of: version, as: adopted.dot, known: known)
       try giveWay(to: adopted, table, item.key, at: now)
-      try keep(adopted, table, item.key, old: version)
+      try rowVersions.keep(adopted, table, item.key, old: version)
     case .isGone(let isLost):
       if isLost {
         try logDeleted(
@@ -204,6 +204,6 @@ extension Store {
       application.changed.insert(table.id)
     }
     try versions.remove(table: item.table, key: item.key)
-    count(table, item.key, old: item.version, new: nil)
+    rowVersions.count(table, item.key, old: item.version, new: nil)
   }
 }
