@@ -11,7 +11,10 @@ package final class Store {
   package var path: String { file.path }
   /// How much is done in one commit: whoever shares the file with programs may change it.
   package var pace: Pace {
-    didSet { (feed.kept, parking.limit) = (pace.changes, pace.parkedRows) }
+    didSet {
+      (feed.kept, parking.limit) = (pace.changes, pace.parkedRows)
+      settlement.rowsTogether = pace.rowsTogether
+    }
   }
   /// The connection of the file.
   let connection: Connection
@@ -44,8 +47,6 @@ package final class Store {
   package let members: MemberTables
   /// Deleted versions on their way out.
   package let deletions: DeletedVersions
-  /// The foreign keys, as the schema and the rights are now.
-  var knownReferences: (references: References, age: Int, rights: Int)?
   /// The own edit that is being made again: what it has seen its repetition has seen.
   var repeating: Version?
   package let tables: Tables
@@ -75,8 +76,13 @@ package final class Store {
   let putBacks: PutBackTable
   /// What has changed since it was decided which rows stand.
   let parking: Parking
-  /// Rows that came in the open transaction with a content which does not give their hash.
-  var unmatched = UnmatchedContent()
+  /// Which of the rows stand.
+  let settlement: Settlement
+  let rowVersions: RowVersions
+  /// Edits that this replica may not make.
+  let refusals: Refusals
+  /// What the tables of the application show.
+  let contents: TableContents
 
   /// Opens a replica; throws `.notInitialised` if the file is none.
   /// With `inspects` off nothing is written, not even missing triggers. `vfs` names another file
@@ -137,9 +143,23 @@ package final class Store {
       kept: pace.changes)
     parking = Parking(meta, shelf, limit: pace.parkedRows)
     derived = DerivedTriggers(connection, meta, tables)
+    contents = TableContents(
+      connection, tables, versions, shelf, derived, changeLog, lost, conflicts, present)
+    settlement = Settlement(
+      connection, tables, versions, shelf, contents, derived, changeLog, parking, kinship,
+      ownRights, rowsTogether: pace.rowsTogether)
+    rowVersions = RowVersions(
+      connection, tables, versions, lost, digests, figures, changeLog, recent, settlement)
+    refusals = Refusals(
+      connection, tables, versions, shelf, origins, contents, settlement, rowVersions, ownRights,
+      putBacks, conflicts, present)
     joinParts()
     try reporting { () throws(SQLiteError) in try readParts() }
-    guard inspects else { return }
+    if inspects { try begin(read: readVersion) }
+  }
+
+  /// Looks after what may have changed while nobody had the file open.
+  private func begin(read: Int64) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
       try rulings.trim()
       try putBacks.reload()
@@ -147,7 +167,7 @@ package final class Store {
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
     _ = try? file.ensureWAL()
-    try beginWithSchema(read: readVersion)
+    try beginWithSchema(read: read)
   }
 
   /// What one part reads another one explains: the numbers of origins come first, for versions have
@@ -223,8 +243,37 @@ package final class Store {
   package var tableSurvey: TableSurvey {
     TableSurvey(
       connection: connection, tables: tables, versions: versions, lost: lost, kinship: kinship,
-      references: references)
+      references: settlement.references)
   }
+
+  /// Where rows are that had to leave their numbers.
+  var moved: MovedRows {
+    MovedRows(
+      tables: tables, versions: versions, kinship: kinship, pending: pending, origins: origins,
+      conflicts: conflicts, parking: parking)
+  }
+
+  /// What rows were under the keys that their tables had before.
+  var formerRows: FormerRows {
+    FormerRows(connection: connection, tables: tables, versions: versions, shelf: shelf)
+  }
+
+  /// Which tables of this file are tables of the site.
+  var recognition: TableRecognition {
+    TableRecognition(
+      connection: connection, path: path, meta: meta, tables: tables, versions: versions,
+      shelf: shelf, members: members, ownRights: ownRights)
+  }
+
+  /// The tables of this file that are not.
+  package var untracked: UntrackedTables {
+    UntrackedTables(
+      connection: connection, meta: meta, tables: tables, survey: tableSurvey,
+      recognition: recognition)
+  }
+
+  /// What people are told about columns.
+  package var columns: ColumnSurvey { ColumnSurvey(file: file, tables: tables, shelf: shelf) }
 
   /// What this replica holds now.
   package var position: Position {

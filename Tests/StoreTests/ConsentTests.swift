@@ -143,7 +143,7 @@ import Testing
     try r[1].store.endFirstCopy()
     for replica in r { try replica.write(Self.note) }
     try r[1].write("INSERT INTO note VALUES ('own', 'of a migration')")
-    #expect(try r[1].store.newTables().map(\.name) == ["note"])
+    #expect(try r[1].store.untracked.new().map(\.name) == ["note"])
     // What was there before is asked about, and is not new.
     try r[0].write("CREATE TABLE old(id TEXT PRIMARY KEY)")
     for name in ["note", "old"] { try r[0].store.track([name], rule: nil, at: r[0].now) }
@@ -175,9 +175,9 @@ import Testing
     #expect(try r.store.tables.tablesWithoutRule() == ["note"])
     #expect(try r.store.survey.figures().tables.map(\.name) == ["note"])
     #expect(try r.store.tableSurvey.waitingTables().isEmpty)
-    #expect(try r.store.takesNewTables())
+    #expect(try r.store.untracked.areTakenIn())
     try r.store.track([], rule: nil, takesNew: false, at: r.now)
-    #expect(try !r.store.takesNewTables())
+    #expect(try !r.store.untracked.areTakenIn())
   }
 
   @Test func `a table that was untracked or is a book or a copy is not new`() throws {
@@ -191,9 +191,9 @@ import Testing
       CREATE TABLE visit(id TEXT PRIMARY KEY);
       """)
     let kinds = Dictionary(
-      uniqueKeysWithValues: try r.store.untrackedTables().map { ($0.name, $0.kind) })
+      uniqueKeysWithValues: try r.store.untracked.all().map { ($0.name, $0.kind) })
     #expect(kinds["note"] == .old && kinds["django_migrations"] == .book)
     #expect(kinds["new_note"] == .scratch(of: "note") && kinds["visit"] == .new)
-    #expect(try r.store.newTables().map(\.name) == ["keyless", "new_note", "visit"])
+    #expect(try r.store.untracked.new().map(\.name) == ["keyless", "new_note", "visit"])
   }
 }

@@ -93,7 +93,7 @@ import Testing
     try replica.write(Self.views(24) + ";" + virtual)
     try replica.foldAll()
     #expect(try replica.store.schemaCopy.objects().count == (virtual.isEmpty ? 27 : 28))
-    #expect(try replica.store.untrackedTables().isEmpty)
+    #expect(try replica.store.untracked.all().isEmpty)
     var skipped: [String] = []
     #expect(try replica.store.tableSurvey.trackableNames(skipped: &skipped).isEmpty)
     try replica.reopen()

@@ -94,7 +94,7 @@ import Testing
     try replicas[0].write("ALTER TABLE patient RENAME TO person")
     try replicas[0].exchange(with: replicas[1])
     for replica in replicas { #expect(try replica.store.tableSurvey.askedTables().isEmpty) }
-    #expect(try replicas[0].store.tableColumns().map(\.table) == ["person"])
+    #expect(try replicas[0].store.columns.all().map(\.table) == ["person"])
   }
 
   // MARK: Names that do not travel
@@ -106,7 +106,7 @@ import Testing
     let replicas = try KeysTests.site(2, schema: Self.schema, tables: ["patient"])
     try Self.tell("patient", column, first, to: replicas[0])
     try expectExchange(replicas)
-    let columns = try #require(replicas[0].store.tableColumns().first).columns
+    let columns = try #require(replicas[0].store.columns.all().first).columns
     #expect(columns.map(\.first) == ["id", "name"])
   }
 

@@ -112,7 +112,7 @@ import Testing
     let dot = Dot(r[1].origin, 1)
     let late = Version(
       dot: dot, created: dot, stamp: limit.successor, hash: 1, isDeleted: false)
-    try r[0].store.transaction { try r[0].store.keep(late, table, key, old: nil) }
+    try r[0].store.transaction { try r[0].store.rowVersions.keep(late, table, key, old: nil) }
     #expect(r[0].store.versionFigures.mayExceed(limit))
     #expect(try r[0].store.futureCount(at: now) == 1)
     try r[0].reopen()

@@ -25,7 +25,7 @@ extension Node {
           adopts
           ? try store.adopt(objects, of: member.name, at: self.clock.now)
           : try store.compare(with: objects, of: member.name)
-        return (adoption, try store.tableColumns(), store.tableSurvey.tablesMissing(in: objects))
+        return (adoption, try store.columns.all(), store.tableSurvey.tablesMissing(in: objects))
       }
     }
     if adopts {

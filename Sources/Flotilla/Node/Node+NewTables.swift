@@ -24,7 +24,7 @@ extension Node {
     do {
       let before = watch.isWaiting ? nil : seen
       let (version, tables) = try await store.patiently { (store) throws(StoreError) in
-        try store.newTables(since: before)
+        try store.untracked.new(since: before)
       }
       seen = version
       let found = tables ?? []

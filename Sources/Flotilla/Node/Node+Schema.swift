@@ -9,7 +9,7 @@ extension Node {
     let report = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         let remark = try SchemaWork(store: store, clock: self.clock).perform(request)
-        return SchemaReport(try store.tableColumns(), remark: remark)
+        return SchemaReport(try store.columns.all(), remark: remark)
       }
     }
     if request.isName {

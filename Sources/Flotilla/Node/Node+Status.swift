@@ -9,7 +9,7 @@ extension Node {
       try await store.run { (store) throws(StoreError) in
         (
           try store.survey.figures(), try store.tableSurvey.waitingTables(),
-          try store.takesNewTables() ? try store.newTables() : nil,
+          try store.untracked.areTakenIn() ? try store.untracked.new() : nil,
           try store.tableSurvey.waitingKeys(),
           store.tableSurvey.changedTables()
         )

@@ -212,7 +212,7 @@ extension Node {
   private func incompleteRows(after last: RowName?) async -> [RowName] {
     do {
       return try await store.run { (store) throws(StoreError) in
-        try store.incompleteRows(after: last)
+        try store.columns.incompleteRows(after: last)
       }
     } catch {
       warn("could not look for rows whose values are elsewhere: \(error.message)")

@@ -146,7 +146,7 @@ struct VerifyWords: Sendable {
 extension StoreActor {
   /// What this file calls tables of the site; without the file the site's names must do.
   func namesHere(_ tables: [String]) -> [String] {
-    let names = try? run { (store) throws(StoreError) in tables.map(store.nameHere) }
+    let names = try? run { (store) throws(StoreError) in tables.map(store.tables.nameHere) }
     return names ?? tables
   }
 }

@@ -153,13 +153,13 @@ struct Examination {
       let stray = try judgeStray(store, names, repair: repair)
       try judgeRows(
         in: sidecar.database,
-        asked: try store.tableSurvey.askedTables().map(store.siteName) + stray,
-        named: store.nameHere)
+        asked: try store.tableSurvey.askedTables().map(store.tables.siteName) + stray,
+        named: store.tables.nameHere)
       judgeReferences(try store.tableSurvey.brokenReferences())
-      judgeColumns(try store.keptColumns())
+      judgeColumns(try store.columns.kept())
       judgeKeys(try store.tableSurvey.waitingKeys(), names)
       judge(try store.survey.size(), isNodeRunning: lock == nil)
-      judge(try store.untrackedTables(), takesNew: try store.takesNewTables())
+      judge(try store.untracked.all(), takesNew: try store.untracked.areTakenIn())
       // A node that runs tells it itself.
       if lock != nil {
         judge(try store.tableSurvey.waitingTables())

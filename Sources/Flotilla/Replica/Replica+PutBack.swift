@@ -15,7 +15,7 @@ extension Replica {
     ).compactMap { $0[0].string }
     // It reads the file as it was before.
     guard !tables.isEmpty, let store = try? Store(path: sidecar.database, inspects: false),
-      let table = store.refused(tables.map(store.nameHere)).first
+      let table = store.refused(tables.map(store.tables.nameHere)).first
     else { return nil }
     let node = store.nodeName
     return FlotillaError(

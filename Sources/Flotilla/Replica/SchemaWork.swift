@@ -33,12 +33,12 @@ struct SchemaWork {
     case .letGo(let table, let columns):
       var done: [String] = []
       for column in columns {
-        let rows = try store.letGo(of: column, in: table)
+        let rows = try store.columns.letGo(of: column, in: table)
         done.append(
           rows == 0
             ? "nothing is kept here for \(column) of \(table)"
             : "let go of \(column) in \(rows == 1 ? "1 row" : "\(rows) rows") of "
-              + store.nameHere(store.siteName(table)))
+              + store.tables.nameHere(store.tables.siteName(table)))
       }
       return done.joined(separator: "\n")
     }

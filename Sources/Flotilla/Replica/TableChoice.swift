@@ -42,7 +42,7 @@ struct TableChoice {
     let takesNew = selection == .all ? true : nil
     if !site.isEmpty || takesNew != nil {
       try store.track(
-        site.map(store.siteName), rule: rule, takesNew: takesNew, onCollision: onCollision,
+        site.map(store.tables.siteName), rule: rule, takesNew: takesNew, onCollision: onCollision,
         at: clock.now)
     }
     remarks += try totals(among: accepted)
@@ -59,7 +59,7 @@ struct TableChoice {
     }
     return TrackReport(
       tables: accepted, rows: 0, warnings: warnings, keys: keys,
-      takes_new_tables: try store.takesNewTables())
+      takes_new_tables: try store.untracked.areTakenIn())
   }
 
   /// Totals that triggers keep, of which two machines each count their own part.
@@ -135,8 +135,8 @@ struct TableChoice {
         note: (question.node.map { "\($0) tracks" } ?? "the site tracks")
           + " a table of this name")
     }
-    let takesNew = try store.takesNewTables()
-    for table in try store.untrackedTables() {
+    let takesNew = try store.untracked.areTakenIn()
+    for table in try store.untracked.all() {
       var entry = table.entry(takesNew: takesNew)
       if table.kind == .old,
         case .refused(let why, _) = try store.tableSurvey.trackability(of: table.name)
@@ -165,7 +165,7 @@ struct TableChoice {
     }
     try store.decline(found)
     return TrackReport(
-      tables: found, rows: 0, warnings: [], takes_new_tables: try store.takesNewTables())
+      tables: found, rows: 0, warnings: [], takes_new_tables: try store.untracked.areTakenIn())
   }
 
   /// How many rows these tables have.
@@ -179,7 +179,7 @@ struct TableChoice {
     let tracked = try store.trackedTables().map(\.name)
     var (found, stray): ([String], [String]) = ([], [])
     for name in names {
-      let known = store.siteName(name)
+      let known = store.tables.siteName(name)
       guard let match = tracked.first(where: { isSameName($0, known) }) else {
         if let match = try store.tableSurvey.strayTables().first(where: {
           isSameName($0.name, name)
@@ -190,7 +190,7 @@ struct TableChoice {
         throw try notTracked(name, isWanted: false) {
           tracked.isEmpty
             ? "No table is tracked."
-            : "Tracked: \(tracked.map(store.nameHere).joined(separator: ", "))"
+            : "Tracked: \(tracked.map(store.tables.nameHere).joined(separator: ", "))"
         }
       }
       found.append(match)
@@ -198,15 +198,15 @@ struct TableChoice {
     if !stray.isEmpty { try store.endStrayTables(stray, at: clock.now) }
     if !found.isEmpty { try store.untrack(found, at: clock.now) }
     return TrackReport(
-      tables: found.map(store.nameHere) + stray, rows: 0, warnings: [],
-      takes_new_tables: try store.takesNewTables())
+      tables: found.map(store.tables.nameHere) + stray, rows: 0, warnings: [],
+      takes_new_tables: try store.untracked.areTakenIn())
   }
 
   func rule(
     table: String?, rule: String?, hasAnchor: Bool
   ) throws(StoreError) -> RuleReport {
     let tracked = try store.trackedTables()
-    let known = table.map(store.siteName)
+    let known = table.map(store.tables.siteName)
     if let table, let known {
       guard let match = tracked.first(where: { isSameName($0.name, known) }) else {
         throw try notTracked(table, isWanted: true) {
@@ -219,7 +219,7 @@ struct TableChoice {
       .filter { entry in known.map { isSameName($0, entry.name) } ?? true }
       .map {
         RuleReport.Entry(
-          table: store.nameHere($0.name), rule: $0.rule,
+          table: store.tables.nameHere($0.name), rule: $0.rule,
           acting_rule: hasAnchor ? $0.rule : MergeRules.standard.name)
       }
     return RuleReport(rules: entries)

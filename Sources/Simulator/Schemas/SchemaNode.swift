@@ -184,7 +184,7 @@ final class SchemaNode {
   /// Whether a table is the site's, as far as is known here. One that was renamed and made anew in
   /// one go may have to be named first; until its rows were looked at nobody knows what they are.
   private func isKnown(_ name: String) throws -> Bool {
-    let site = store.siteName(name)
+    let site = store.tables.siteName(name)
     // Not by the store, which may be taking a lock just now.
     let isTracked = try watcher.row(
       "SELECT 1 FROM _flotilla_table WHERE name = ?", [.string(site)])
@@ -237,7 +237,7 @@ final class SchemaNode {
   /// Tracks tables that have appeared, as a node does. What refers to them may have come before.
   func takeIn() throws {
     try foldAll()
-    let names = try store.newTables().map(\.name)
+    let names = try store.untracked.new().map(\.name)
     isUnseen = true
     try store.track(names, rule: nil, at: now)
     try foldAll()

@@ -16,7 +16,7 @@ extension SchemaRun {
       }
       for table in node.schema.tables where table.first != table.name {
         let isKnown = try node.store.trackedTables().contains { $0.name == table.first }
-        guard isKnown, node.store.nameHere(table.first) != table.name,
+        guard isKnown, node.store.tables.nameHere(table.first) != table.name,
           plan.makesTwins || isRemade(table.number)
         else { continue }
         tale.tell("\(node.name) hears that \(table.first) is \(table.name)")
@@ -27,7 +27,7 @@ extension SchemaRun {
           tale.tell("\(node.name) does what that says: untracks \(table.name)")
           try node.store.untrack([table.name], at: node.now)
           // Its rows may tell now.
-          guard node.store.nameHere(table.first) != table.name else { continue }
+          guard node.store.tables.nameHere(table.first) != table.name else { continue }
           try node.store.nameTable(table.first, table.name, at: node.now)
         }
         hasNamed = true
@@ -50,7 +50,7 @@ extension SchemaRun {
   mutating func nameColumns() throws -> Bool {
     var hasNamed = false
     for node in nodes {
-      for kept in try node.store.keptColumns()
+      for kept in try node.store.columns.kept()
       where kept.fate != .shownOtherwise && kept.fate != .inItsForm {
         let own = node.schema.tables.first { $0.name == kept.table }?.number
         let stages = ([first] + migrations.map(\.schema)).map { schema in

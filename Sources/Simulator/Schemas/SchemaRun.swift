@@ -319,7 +319,7 @@ extension SchemaRun {
         faults.append("\(node.name): verify finds \(found) and \(audit.wrongSums) wrong sums")
       }
       // Who migrated first may have edited the row, and passed on what it held before.
-      let kept = try node.store.keptColumns()
+      let kept = try node.store.columns.kept()
         .filter { !$0.columns.isEmpty && $0.fate != .inItsForm }
         // A migration of an empty table makes nothing of the values that others have.
         .filter { $0.table != emptied }

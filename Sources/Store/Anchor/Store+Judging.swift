@@ -47,14 +47,14 @@ extension Store {
   private func judgeTogether(
     _ items: [PendingTable.Item], _ edits: inout Edits, at now: Instant
   ) throws {
-    var candidates: [Candidate] = []
+    var candidates: [Settlement.Candidate] = []
     var others: [PendingTable.Item] = []
     var rows: Set<Export.RowID> = []
     for item in items {
       let opinion = try opinion(on: item)
       if opinion?.isByName == true, anchor.deferral.hasContent { continue }
       guard let opinion, opinion.judgement == .accepted,
-        let candidate = try candidate(
+        let candidate = try settlement.candidate(
           item, opinion.entry, opinion.table, opinion.standing, at: now)
       else {
         others.append(item)
@@ -64,7 +64,7 @@ extension Store {
       if isFirst { candidates.append(candidate) }
     }
     try judge(others, .tried, &edits, at: now)
-    let fitting = try fitting(candidates).map(\.item)
+    let fitting = try settlement.fitting(candidates).map(\.item)
     if fitting.isEmpty {
       try judge(candidates.map(\.item), .refuted, &edits, at: now)
     } else {
@@ -80,7 +80,7 @@ extension Store {
     for item in items {
       try judge(item, fitting, &edits, &application, at: now)
     }
-    try settle(&application)
+    try settlement.settle(&application)
   }
 
   private func judge(
@@ -135,9 +135,9 @@ extension Store {
     // Or the row itself has another key already.
     var awaitsParent = false
     if judgement == .accepted {
-      let meaning = try meaning(of: item.version, entry, table)
+      let meaning = try moved.meaning(of: item.version, entry, table)
       awaitsParent = meaning == .mayCome
-      if try meaning == .elsewhere || hasReturned(item.version, table) {
+      if try meaning == .elsewhere || moved.hasReturned(item.version, table) {
         judgement = .rejected(.keyCollision)
       } else if meaning == .gone {
         judgement = .rejected(.parked)
@@ -170,7 +170,7 @@ extension Store {
     var isPlaced = false
     if judgement == .accepted {
       if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: item.version) {
-        overruled = try content(of: standing, table, item.key)
+        overruled = try contents.content(of: standing, table, item.key)
       }
       switch fitting {
       case .assumed: break
@@ -184,9 +184,11 @@ extension Store {
       case .tried where opinion.awaitsParent:
         return anchor.deferral.putOff(item.version.dot)
       case .tried:
-        let candidate = try candidate(item, entry, table, standing, at: now)
+        let candidate = try settlement.candidate(item, entry, table, standing, at: now)
         if let candidate {
-          guard try fits(candidate) else { return anchor.deferral.putOff(item.version.dot) }
+          guard try settlement.fits(candidate) else {
+            return anchor.deferral.putOff(item.version.dot)
+          }
           isPlaced = candidate.placement != nil
         }
       }
@@ -201,7 +203,7 @@ extension Store {
     switch (judgement, standing) {
     case (.settled(let certifiesAgain), let standing?):
       guard certifiesAgain else { return }
-      let content = try content(of: standing, table, item.key)
+      let content = try contents.content(of: standing, table, item.key)
       try certifyAgain(standing, content, over: item.version, table, item.key, &edits, at: now)
     case (.rejected(let reason), _): try reject(item, opinion, reason, &edits, at: now)
     default:
@@ -258,7 +260,7 @@ extension Store {
     try put(ruling, Dot(own, edits.next()), table, item.key, &edits, at: now)
     let standing =
       try opinion.standing ?? nothing(instead: item, opinion, &edits, at: now)
-    let content = try content(of: standing, table, item.key)
+    let content = try contents.content(of: standing, table, item.key)
     if reason == .keyCollision, standing.isDeleted || standing.collides(with: item.version) {
       try kinship.former.note(
         FormerKeys.Place(table: table.id, key: item.key, created: item.version.created))
@@ -284,7 +286,7 @@ extension Store {
     let dot = Dot(own, edits.next())
     let certificate = sane(Version.nothing(dot, instead: item.version), at: now).certified(
       dot, term: office.term, epoch: nextEpoch(over: held, item.version), at: now.stamp)
-    try keep(certificate, table, item.key, old: held)
+    try rowVersions.keep(certificate, table, item.key, old: held)
     if held != nil { try shelf.remove(table: table.id, key: item.key) }
     let row = table.shaped(certificate, nil, item.key)
     edits.add(row.shape, certificate, row.row.content)
@@ -301,7 +303,7 @@ extension Store {
     let certificate = standing.certified(
       Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: standing, other),
       at: standing.stamp)
-    try keep(certificate, table, key, old: standing)
+    try rowVersions.keep(certificate, table, key, old: standing)
     let row = table.shaped(certificate, content, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }
     edits.add(row.shape, certificate, row.row.content)

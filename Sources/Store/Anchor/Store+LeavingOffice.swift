@@ -33,7 +33,7 @@ extension Store {
       try apply(row, table, item.key, at: now, &application)
       if table.isSettings { try applySettings(isLocal: false) }
     }
-    try settle(&application)
+    try settlement.settle(&application)
     officeRecord.work =
       if let next {
         OfficeRecord.Work(task: .unveiling, after: next)
@@ -57,7 +57,7 @@ extension Store {
     where try !editAgain(waiting: item, &edits, at: now, &application) {
       try release(item, at: now)
     }
-    try settle(&application)
+    try settlement.settle(&application)
     officeRecord.work = next.map { OfficeRecord.Work(task: .dissolving, after: $0) }
   }
 

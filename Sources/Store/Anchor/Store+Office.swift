@@ -136,8 +136,9 @@ extension Store {
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
     let more =
-      try tables.comparing() != nil || hasOfficeWork() || deletions.isSweeping || isMakingWay
-      || isRecalling
+      try tables.comparing() != nil || hasOfficeWork() || deletions.isSweeping
+      || settlement.isMakingWay
+      || settlement.isRecalling
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
     var push = more ? nil : edits.push(own, judged: isNew ? news : nil)

@@ -10,17 +10,17 @@ extension Store {
   ) throws {
     if row.row.version.collides(with: old) {
       let isKept = try noteCollision(
-        old, content(of: old, table, key), under: row.row.version, table, key, at: now
-      ) { entry(row).map { ConflictSide(row.row.version, $0) } }
+        old, contents.content(of: old, table, key), under: row.row.version, table, key, at: now
+      ) { row.entry.map { ConflictSide(row.row.version, $0) } }
       if isKept { return try supersede(by: row.row.version, table, key) }
     }
     switch fate {
     case .history: break
-    case .waits: try hold(old, content(of: old, table, key), table, key)
+    case .waits: try hold(old, contents.content(of: old, table, key), table, key)
     case .conflict:
-      let winner = entry(row).map { ConflictSide(row.row.version, $0) }
+      let winner = row.entry.map { ConflictSide(row.row.version, $0) }
       try logLoser(
-        old, content(of: old, table, key), table, key, winner,
+        old, contents.content(of: old, table, key), table, key, winner,
         isTold: !row.row.version.isApart(from: old), at: now)
     }
     try supersede(by: row.row.version, table, key)
@@ -41,7 +41,7 @@ extension Store {
     _ old: Version, _ hidden: Shelf.Entry?, _ table: ReplicaTable, _ key: Key
   ) throws {
     guard old.dot.origin != own, viewpoint.isUndecided(old) else { return }
-    try hold(old, old.isDeleted ? content(of: old, table, key) : hidden, table, key)
+    try hold(old, old.isDeleted ? contents.content(of: old, table, key) : hidden, table, key)
   }
 
   /// An author that writes a row again does not want its earlier edit judged.
@@ -73,7 +73,7 @@ extension Store {
       guard entry != nil || item.version.isDeleted else { continue }
       try logLoser(
         item.version, entry, table, key,
-        content(of: nil, table, key).map { ConflictSide(standing, $0) },
+        contents.content(of: nil, table, key).map { ConflictSide(standing, $0) },
         at: Instant(uptime: 0, wall: moment))
     }
   }
@@ -108,10 +108,28 @@ extension Store {
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)
   }
 
+  /// A table goes from the site, and with it what is parked beside it and was in no table: authors
+  /// keep theirs in the conflict log, `name` is what the table is called there.
+  func logParked(_ table: ReplicaTable, as name: String) throws {
+    let rule = try anchor.actingRule(of: table).name
+    try shelf.walk(
+      table.id, why: [.constraint, .reference, .parent], limit: pace.comparedRows
+    ) { key in
+      guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
+        isOwn(version.edit.origin) || departed.contains(version.edit.origin),
+        let entry = try shelf.entry(table: table.id, key: key)
+      else { return }
+      try conflicts.put(
+        name, key, at: version.stamp.millisecondsSince1970, .parked, rule: rule,
+        loser: ConflictSide(version, entry), winner: nil)
+    }
+  }
+
   /// What stands of a row, for the log: who wrote it is known also where its content is not here.
   func standingSide(_ table: ReplicaTable, _ key: Key) throws -> ConflictSide? {
     guard let version = try versions.version(table: table.id, key: key) else { return nil }
-    return ConflictSide(version, try content(of: version, table, key) ?? table.keyEntry(key))
+    return ConflictSide(
+      version, try contents.content(of: version, table, key) ?? table.keyEntry(key))
   }
 
   /// Takes note of what an anchor has ruled.
@@ -126,7 +144,7 @@ extension Store {
     }
     try rulings.put(
       RulingTable.Item(table: table.id, key: key, version: row.row.version, ruling: ruling))
-    if ruling.kind == .rejected(.keyCollision) { try noteRejected(ruling.edit, table, key) }
+    if ruling.kind == .rejected(.keyCollision) { try moved.noteRejected(ruling.edit, table, key) }
     recent.touch(row.row.version.dot, table: table.id, key)
   }
 }

@@ -27,7 +27,7 @@ extension Store {
     else { return false }
     // A table is chosen by who may write, with the rule that nobody has set, and given up while it
     // has that one; given up and chosen anew it would lose any other.
-    let before = standing.isDeleted ? nil : try content(of: standing, table, item.key)
+    let before = standing.isDeleted ? nil : try contents.content(of: standing, table, item.key)
     return rule(in: entry) != rule(in: before)
   }
 

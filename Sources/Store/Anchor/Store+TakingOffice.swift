@@ -64,7 +64,7 @@ extension Store {
       let certificate = sane(item.version, at: now).certified(
         Dot(own, edits.next()), term: office.term, epoch: nextEpoch(over: item.version),
         at: now.stamp)
-      try keep(certificate, table, item.key, old: item.version)
+      try rowVersions.keep(certificate, table, item.key, old: item.version)
       edits.addLong()
     }
     officeRecord.work = next.map { OfficeRecord.Work(task: .certifying, after: $0) }

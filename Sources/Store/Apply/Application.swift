@@ -17,7 +17,7 @@ struct Application {
   /// Own edits that are to be made again on top of what has come.
   var repeated: [(table: Int64, key: Key, edit: Version)] = []
   /// Rows that came, and that were deleted here before the key of their table was changed.
-  var undone: [(table: Int64, key: Key, by: Store.Former)] = []
+  var undone: [(table: Int64, key: Key, by: FormerRows.Former)] = []
   /// What the sender says was judged.
   var judged: Judged?
   /// The rows were asked for because something is amiss.
@@ -57,27 +57,27 @@ extension Store {
       application.known += 1
       // It came with an exchange that was cut, before the frontier could cover it; now it may.
       recent.touch(incoming.dot, table: table.id, key)
-      if try putBack(row, table, key, &application) { return }
+      if try refusals.putBack(row, table, key, &application) { return }
       return try complete(row, table, key, &application)
     case .stays:
       application.known += 1
-      if let old, try wasTakenBack(old, by: application, table, key) { break }
+      if let old, try refusals.wasTakenBack(old, by: application, table, key) { break }
       // Who lacks the one needs the other, which may have come long before.
       if let old { recent.touch(old.dot, table: table.id, key) }
       if let old, old.collides(with: incoming) {
         let isKept = try noteCollision(
-          incoming, entry(row), under: old, table, key, at: now
+          incoming, row.entry, under: old, table, key, at: now
         ) { try standingSide(table, key) }
         if isKept { return }
       } else if let old, old.isTwin(of: incoming) {
-        try noteTwin(incoming, of: old, table, key)
+        try moved.noteTwin(incoming, of: old, table, key)
       }
       guard let old, viewpoint.isLostHere(incoming, to: old) else { return }
       return try logLoser(
-        incoming, entry(row), table, key, standingSide(table, key),
+        incoming, row.entry, table, key, standingSide(table, key),
         isTold: !old.isApart(from: incoming), at: now)
     case .waits:
-      try hold(incoming, entry(row), table, key)
+      try hold(incoming, row.entry, table, key)
       if let old, old.collides(with: incoming), incoming.hash != old.hash {
         try kinship.former.note(
           FormerKeys.Place(table: table.id, key: key, created: incoming.created))
@@ -87,7 +87,7 @@ extension Store {
     case .gives(let fate):
       if let old, let edit = try edit(above: incoming, shownBy: old, table, key, application) {
         application.repeated.append((table.id, key, edit))
-        return try keep(incoming, table, key, old: old)
+        return try rowVersions.keep(incoming, table, key, old: old)
       }
       try old.map { try leave($0, to: fate, row, table, key, at: now) }
     }
@@ -155,7 +155,7 @@ extension Store {
     let index = application.repeated.firstIndex { $0.table == table.id && $0.key == key }
     guard let index else { return nil }
     let edit = application.repeated.remove(at: index).edit
-    try keep(edit, table, key, old: base)
+    try rowVersions.keep(edit, table, key, old: base)
     return edit
   }
 
@@ -227,31 +227,33 @@ extension Store {
     let incoming = row.row.version
     let gone = old == nil ? try lost.version(table, key) : nil
     if let gone, gone.rank > incoming.rank { return }
-    if old?.isDeleted == false { try noteReferred(table, key) }
+    if old?.isDeleted == false { try settlement.noteReferred(table, key) }
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     if let old { try keepReplaced(old, by: incoming, table, key, at: now) }
-    try keep(incoming, table, key, old: old)
-    if let old, !old.isDeleted { try noteReplaced(old, by: incoming, table, key) }
-    if incoming.hasNumbering { try noteFormer(of: row, table, key) }
+    try rowVersions.keep(incoming, table, key, old: old)
+    if let old, !old.isDeleted { try moved.noteReplaced(old, by: incoming, table, key) }
+    if incoming.hasNumbering { try moved.noteFormer(of: row, table, key) }
     let isWaiting = try putBacks.remove(table, key)
     application.placed += 1
     guard table.isTracked, let statements = table.statements else {
-      return try shelve(row, table, key, why: .table, &application)
+      return try settlement.shelve(row, table, key, why: .table, &application)
     }
     switch row.row.content {
     case .deleted(let values):
       if old == nil {
         let values = try connection.row(statements.selectByKey, values.map(\.sqlite))
-        try values.map { try logUnseen($0, statements, table, key, by: entry(row), at: now.moment) }
+        try values.map {
+          try contents.logUnseen($0, statements, table, key, by: row.entry, at: now.moment)
+        }
       }
-      _ = try writing(table, key) { () throws(SQLiteError) in
+      _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values.map(\.sqlite))
       }
       if old != nil { try shelf.remove(table: table.id, key: key) }
       application.changed.insert(table.id)
     case .ruling: break
     case .withheld:
-      try shelve(row, table, key, why: .tooLarge, &application)
+      try settlement.shelve(row, table, key, why: .tooLarge, &application)
     case .values where isPlaced: application.changed.insert(table.id)
     case .values(let values):
       let shelved = old == nil && gone == nil ? nil : try shelf.entry(table: table.id, key: key)
@@ -270,9 +272,9 @@ extension Store {
       }
       if shelved != nil { try shelf.remove(table: table.id, key: key) }
       application.changed.insert(table.id)
-      if try gather(placement, statements, table, key, &application) { return }
-      if try !place(placement, statements, table, key) {
-        try postpone(placement, statements, table, key, &application)
+      if try settlement.gather(placement, statements, table, key, &application) { return }
+      if try !contents.place(placement, statements, table, key) {
+        try settlement.postpone(placement, statements, table, key, &application)
       }
     }
   }
@@ -291,15 +293,15 @@ extension Store {
       switch entry?.why {
       case .tooLarge: true
       case .columns where application.isRepair, nil where application.isRepair:
-        try self.isBetter(placement, than: entry, by: row.row.version.edit.origin, statements)
+        try contents.isBetter(placement, than: entry, by: row.row.version.edit.origin, statements)
       case .columns: entry?.rest != 0 && placement.isCounted(by: statements)
       default: false
       }
     guard isBetter else { return }
     try shelf.remove(table: table.id, key: key)
-    changed(table, key)
-    if try !place(placement, statements, table, key) {
-      try postpone(placement, statements, table, key, &application)
+    settlement.changed(table, key)
+    if try !contents.place(placement, statements, table, key) {
+      try settlement.postpone(placement, statements, table, key, &application)
     }
   }
 }

@@ -76,10 +76,11 @@ final class DerivedTriggers: FilePart {
     derivation.saved = troubles
   }
 
-  /// Does something that is undone if it gives false: then all is as it was.
-  func whileTrying(_ body: () throws -> Bool) throws -> Bool {
+  /// Does something that is undone unless it gives true: then the triggers, which a failure may
+  /// have switched off, are as they were, too.
+  func attempt(_ body: () throws -> Bool) throws -> Bool {
     let before = derivation
-    let isDone = try body()
+    let isDone = try connection.attempt(body)
     if !isDone { derivation.restore(before) }
     return isDone
   }
@@ -182,25 +183,5 @@ final class DerivedTriggers: FilePart {
   private func note(_ error: SQLiteError, _ table: ReplicaTable) {
     derivation.troubles.note(
       error.message, at: table.nameHere, among: derivation.triggers)
-  }
-}
-
-extension Store {
-  /// Writes a row of a table of the application; gives the constraint that it would break, or nil.
-  func writing(
-    _ table: ReplicaTable, _ key: Key, _ body: () throws(SQLiteError) -> Void
-  ) throws(SQLiteError) -> String? {
-    // A trigger may look at versions, by the views of rows.
-    if derived.isOn { try connection.flushQueues() }
-    changeLog.note(table, key)
-    do {
-      try body()
-      return nil
-    } catch {
-      if try derived.isReadOtherwise(after: error, of: table) {
-        return try writing(table, key, body)
-      }
-      return try derived.write(after: error, of: table, body)
-    }
   }
 }

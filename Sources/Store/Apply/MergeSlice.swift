@@ -35,8 +35,8 @@ extension MergeSlice {
 
   /// Reads the rows.
   @_optimize(speed)
-  func rows() throws(StoreError) -> [Store.ShapedRow] {
-    var rows: [Store.ShapedRow] = []
+  func rows() throws(StoreError) -> [ShapedRow] {
+    var rows: [ShapedRow] = []
     rows.reserveCapacity(places.count)
     // Batches name the same tables. To look whether two shapes are the same one is short for copies
     // of one of them.
@@ -53,7 +53,7 @@ extension MergeSlice {
           last = (place.batch, row.table, known)
         }
         let shape = last?.shape ?? batch.tables[row.table]
-        rows.append(Store.ShapedRow(shape: shape, row: row))
+        rows.append(ShapedRow(shape: shape, row: row))
       }
     } catch {
       throw StoreError(.wire, error.description)

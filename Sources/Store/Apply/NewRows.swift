@@ -36,7 +36,7 @@ struct NewRows {
   }
 }
 
-extension Store {
+extension Settlement {
   /// Whether a row that comes may wait for others, if there is none of its key.
   @_optimize(speed)
   func mayGather(_ row: ShapedRow) -> Bool {
@@ -65,14 +65,14 @@ extension Store {
     return true
   }
 
-  private func together(_ whole: WholeRow) -> Int { min(whole.most, pace.rowsTogether) }
+  private func together(_ whole: WholeRow) -> Int { min(whole.most, rowsTogether) }
 
   /// Puts the rows that wait for each other into their table.
   func placeGathered(_ application: inout Application) throws {
     guard let table = application.newRows.table, let statements = table.statements else { return }
     let rows = application.newRows.take()
     if try placeTogether(rows, statements, table) { return }
-    for (placement, key) in rows where try !place(placement, statements, table, key) {
+    for (placement, key) in rows where try !contents.place(placement, statements, table, key) {
       try postpone(placement, statements, table, key, &application)
     }
   }
@@ -84,7 +84,7 @@ extension Store {
     guard let first = rows.first, let whole = statements.whole(first.placement.shape),
       rows.count >= together(whole), rows.count > 1
     else { return false }
-    let broken = try writing(table, first.key) { () throws(SQLiteError) in
+    let broken = try contents.writing(table, first.key) { () throws(SQLiteError) in
       try whole.insert(rows.map(\.placement), on: connection)
     }
     guard broken == nil else { return false }

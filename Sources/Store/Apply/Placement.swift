@@ -67,7 +67,7 @@ extension Placement {
   }
 }
 
-extension Store {
+extension TableContents {
   /// Writes a row into its table; false if a constraint forbids it.
   func place(
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key

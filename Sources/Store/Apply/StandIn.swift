@@ -178,20 +178,3 @@ extension StandingRow {
     }
   }
 }
-
-extension Store {
-  func beside(
-    _ row: StandingRow, _ entry: Shelf.Entry?, _ statements: RowStatements, _ key: Key
-  ) throws(SQLiteError) -> Beside {
-    try row.beside(entry, statements, key, on: connection)
-  }
-
-  /// Keeps what is beside a row now, if anything is.
-  func keep(
-    _ beside: Beside, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
-  ) throws(SQLiteError) {
-    guard !beside.isEmpty else { return try shelf.remove(table: table.id, key: key) }
-    let entry = beside.entry(keyCount: statements.shape.keyCount)
-    try shelf.put(entry, table: table.id, key: key)
-  }
-}

@@ -47,10 +47,10 @@ extension Store {
     if let outcome = try mergeIfRoom(slice, at: now) { return outcome }
     beginMakingWay()
     defer { endMakingWay() }
-    while isMakingWay, try fold(at: now).hasMore {}
+    while settlement.isMakingWay, try fold(at: now).hasMore {}
     while hasMadeWay {
       if let outcome = try mergeIfRoom(slice, at: now) { return outcome }
-      while isMakingWay, try fold(at: now).hasMore {}
+      while settlement.isMakingWay, try fold(at: now).hasMore {}
     }
     return try merge(slice, at: now)
   }
@@ -141,7 +141,7 @@ extension Store {
     let merge = slice.merge
     return try transaction(isDurable: isDurable) {
       var edits = beginEdits()
-      unmatched = UnmatchedContent()
+      contents.unmatched = UnmatchedContent()
       try foldRest(&edits, at: now)
       try requireDurable(isDurable, edits)
       try finish(&edits)
@@ -166,7 +166,7 @@ extension Store {
       try requireDurable(isDurable, edits)
       return MergeOutcome(
         result: MergeResult(rows: 0, check: 0, known: application.known),
-        fold: try result(of: edits), shelved: application.shelved, unmatched: unmatched)
+        fold: try result(of: edits), shelved: application.shelved, unmatched: contents.unmatched)
     }
   }
 
@@ -177,7 +177,7 @@ extension Store {
       guard row.row.version.hasNumbering, !row.row.version.numbering.former.isEmpty,
         tables.hasRoom(for: row.shape.name)
       else { return row }
-      let table = try self.rows(of: row.shape, isNameless: isNameless(row))
+      let table = try self.rowVersions.rows(of: row.shape, isNameless: isNameless(row))
       let standing = try versions.version(table: table.id, key: key(of: row, in: table))
       var vouched = row.row
       vouched.version.numbering.former = try vouched.version.numbering.former.filter { former in
@@ -194,16 +194,6 @@ extension Store {
     guard isDurable || edits.count == 0 else {
       throw StoreError(.backlog, "the commit holds edits of this replica")
     }
-  }
-
-  /// One row with the shape of its table.
-  final class ShapedRow {
-    let shape: TableShape
-    let row: WireRow
-
-    init(shape: TableShape, row: WireRow) { (self.shape, self.row) = (shape, row) }
-
-    var origin: Origin { row.version.dot.origin }
   }
 
   /// Folds what waits until it fits into one slice.
@@ -234,9 +224,9 @@ extension Store {
   private func moveFrontier(_ slice: MergeSlice, takesBack: Bool) throws {
     let merge = slice.merge
     guard isOfToday(merge) else { return }
-    let wasFetching = isFetchingWhatWaits
+    let wasFetching = refusals.isFetchingWhatWaits
     try raise(to: merge.claim(beside: origins.frontier))
-    if wasFetching, !isFetchingWhatWaits { try forgetWhatWaits() }
+    if wasFetching, !refusals.isFetchingWhatWaits { try refusals.forgetWhatWaits() }
     if merge.movesFrontier {
       if merge.bringsAll { try deletions.noteReceived(from: merge.standing) }
       kinship.isComplete = true
@@ -291,7 +281,7 @@ extension Store {
     for (table, key, former) in application.undone {
       if let table = tables.byID[table] { try deleteAgain(former, table, key, &edits) }
     }
-    try settle(&application)
+    try settlement.settle(&application)
     for origin in application.speakers {
       try rulings.trimWords(of: try versions.origins.number(of: origin))
     }
@@ -312,10 +302,10 @@ extension Store {
       if isNameless || last?.shape != row.shape {
         // Once the site tracks its table it comes again: digests differ then.
         guard tables.hasRoom(for: row.shape.name) else {
-          (unmatched.leftOut, last) = (unmatched.leftOut + 1, nil)
+          (contents.unmatched.leftOut, last) = (contents.unmatched.leftOut + 1, nil)
           continue
         }
-        let found = try self.rows(of: row.shape, isNameless: isNameless)
+        let found = try self.rowVersions.rows(of: row.shape, isNameless: isNameless)
         (table, last) = (found, isNameless ? nil : (row.shape, found))
       }
       guard let table else { continue }
@@ -331,14 +321,14 @@ extension Store {
         application.known += 1
         continue
       }
-      let isOne = mayGather(row)
+      let isOne = settlement.mayGather(row)
       let old = try isOne ? versions.version(table: table.id, key: key) : nil
       application.newRows.mayWait = isOne && old == nil
-      if !application.newRows.mayWait { try placeGathered(&application) }
+      if !application.newRows.mayWait { try settlement.placeGathered(&application) }
       try apply(row, table, key, over: isOne ? .some(old) : nil, at: now, &application)
     }
     application.newRows.mayWait = false
-    try placeGathered(&application)
+    try settlement.placeGathered(&application)
   }
 
   private func key(of row: ShapedRow, in table: ReplicaTable) throws(StoreError) -> Key {

@@ -52,6 +52,21 @@ package enum Journal {
     }
   }
 
+  /// Notes an edit of a setting as a trigger would, for settings have none; `wall` is the clock of
+  /// the machine, in ms since 1970, if not that of SQLite.
+  static func note(
+    _ id: Int64, _ key: [SQLite.Value], at wall: Int64? = nil, on connection: Connection
+  ) throws(SQLiteError) {
+    try widen(to: key.count, on: connection)
+    let columns = key.indices.map { "k\($0)" }.joined(separator: ", ")
+    let marks = key.map { _ in "?" }.joined(separator: ", ")
+    try connection.run(
+      """
+      INSERT INTO \(table)(tbl, at, \(columns))
+      VALUES (?, \(wall.map { "\($0)" } ?? TriggerText.now), \(marks))
+      """, [.integer(id)] + key)
+  }
+
   /// The number of key columns.
   package static func width(on connection: Connection) throws(SQLiteError) -> Int {
     let count = try connection.scalar("SELECT count(*) FROM pragma_table_info('\(table)', 'main')")

@@ -57,6 +57,7 @@ extension Store {
   /// What is needed to note losers of these tables beside a node.
   package func outsideLog(of tables: [String]) -> OutsideLog {
     OutsideLog(
-      own: own, names: Dictionary(tables.map { ($0, siteName($0)) }) { first, _ in first })
+      own: own,
+      names: Dictionary(tables.map { ($0, self.tables.siteName($0)) }) { first, _ in first })
   }
 }

@@ -35,4 +35,15 @@ final class OwnRights: FilePart {
     let numbers = regained.sorted().map { "\($0)" }.joined(separator: " ")
     try meta.set(.regained, .string(numbers))
   }
+
+  /// Others hold versions of this origin, up to a seq, that are not here any more: edits that were
+  /// taken back had replaced them. A leaf does not cover them for whoever lacks them; between nodes
+  /// that may do everything the digests find what is missing.
+  func noteElsewhere(_ seq: UInt64) throws(SQLiteError) {
+    if seq != (try elsewhere()) { try meta.set(.elsewhere, .integer(Int64(seq))) }
+  }
+
+  func elsewhere() throws(SQLiteError) -> UInt64 {
+    UInt64(clamping: try meta.integer(.elsewhere) ?? 0)
+  }
 }

@@ -184,7 +184,7 @@ extension Store {
       guard try connection.row(statements.existsByKey, values) == nil else { continue }
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), table, key, &edits)
-      try keep(deleted, table, key, old: nil)
+      try rowVersions.keep(deleted, table, key, old: nil)
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
     }
     guard found.count < pace.comparedRows else { return false }
@@ -246,7 +246,7 @@ extension Store {
       let old = try versions.version(table: table.id, key: key), !old.isDeleted
     else { return try fold(table, key, row, madeAt: now, &edits) }
     let shelved = try shelf.entry(table: table.id, key: key)
-    let beside = try beside(row, shelved, statements, key)
+    let beside = try row.beside(shelved, statements, key, on: connection)
     let copy =
       try shelved?.why.isWhole == true
       ? nil : copied(row, from: old, by: remake, statements, beside, at: now)
@@ -295,11 +295,11 @@ extension Store {
     else { return }
     let shelved = try shelf.entry(table: table.id, key: key)
     guard shelved?.why.isWhole != true else { return }
-    var beside = try beside(row, shelved, statements, key)
+    var beside = try row.beside(shelved, statements, key, on: connection)
     beside.rest = row.rest(beside, to: version.hash)
     let hasFewer = beside.standIns.count != shelved?.standIns.count ?? 0
     guard hasFewer || beside.rest != statements.rest(in: shelved) else { return }
-    try keep(beside, statements, table, key)
+    try contents.keep(beside, statements, table, key)
   }
 
   private func compareVersions(

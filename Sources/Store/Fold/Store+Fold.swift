@@ -31,10 +31,13 @@ extension Store {
     guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
     let (isEmpty, isQuiet) = try reporting { () throws(SQLiteError) in
       let isEmpty = try Journal.isEmpty(on: connection)
-      guard isEmpty, try tables.comparing() == nil, references.signature == parking.signature
+      guard isEmpty, try tables.comparing() == nil,
+        settlement.references.signature == parking.signature
       else { return (isEmpty, false) }
-      guard try !hasOfficeWork(), !deletions.isSweeping, !isMakingWay else { return (true, false) }
-      return (true, try !isRecalling)
+      guard try !hasOfficeWork(), !deletions.isSweeping, !settlement.isMakingWay else {
+        return (true, false)
+      }
+      return (true, try !settlement.isRecalling)
     }
     if isEmpty { journal.settle(at: now) }
     if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
@@ -67,9 +70,9 @@ extension Store {
       }
       if !more { try workInOffice(&edits, at: now) }
       if !more { try sweepSlice(&edits, at: now) }
-      if !more, isMakingWay {
+      if !more, settlement.isMakingWay {
         try finish(&edits)
-        steps = try makeWaySlice()
+        steps = try settlement.makeWaySlice()
       }
       try conclude(&edits, at: now)
       var result = try result(of: edits)
@@ -82,6 +85,23 @@ extension Store {
       }
       return result
     }
+  }
+
+  /// Whether rows are to be parked before others go, which folds do.
+  package var isMakingWay: Bool { settlement.isMakingWay }
+
+  /// Whether folds park rows for others, or look for those that may come back.
+  package var movesParked: Bool { settlement.movesParked }
+
+  /// Folds all that programs have written, in commits that follow one another. Rows that are parked
+  /// for others, and those that come back, are left to folds that leave the write lock free between
+  /// them.
+  func foldWritten(at now: Instant) throws(StoreError) -> FoldResult {
+    parking.crowd.rest()
+    defer { parking.crowd.goOn() }
+    var last = try fold(at: now)
+    while last.hasMore { last = try fold(at: now) }
+    return last
   }
 
   /// Folds all that was written since the schema was looked at, in the open transaction.
@@ -160,7 +180,7 @@ extension Store {
     isImage: Bool = false, isRenewed: Bool = false, _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
-    guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt.at) }
+    guard mayWrite(table) else { return try refusals.refuse(row, table, key, at: madeAt.at) }
     // Edited with the right to by now: it stands.
     try putBacks.remove(table, key)
     let held = try versions.version(table: table.id, key: key)
@@ -175,7 +195,7 @@ extension Store {
     if let held, try hasNotMet(held, shelved, table, key, edits) {
       return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
     }
-    var beside = try beside(row, shelved, statements, key)
+    var beside = try row.beside(shelved, statements, key, on: connection)
     var hash = row.hash(beside)
     let copy = try (gone ?? unsent).flatMap {
       try putBack(row, $0, hash, table, statements, beside, at: madeAt)
@@ -183,7 +203,7 @@ extension Store {
     let (madeAt, isImage) = (copy?.madeAt ?? madeAt, copy?.isImage ?? isImage)
     // A program has written something where a value was kept.
     var isOverKept = !beside.writtenOver.isEmpty
-    var isDangling = try isDangling(table, key)
+    var isDangling = try settlement.isDangling(table, key)
     // That an image refers to nothing is no program's doing: it waits.
     let isWaiting = isImage && isDangling && old?.isDangling != true
     if isWaiting { isDangling = false }
@@ -192,7 +212,7 @@ extension Store {
       unsent == nil, shelved?.why.isWhole != true, !isDangling || !isToMark(old, edits)
     {
       // It is here again as it was.
-      if gone != nil { try keep(old, table, key, old: nil) }
+      if gone != nil { try rowVersions.keep(old, table, key, old: nil) }
       return
     }
     if beside.outgrowNulls(statements) { (hash, isOverKept) = (row.hash(beside), true) }
@@ -207,16 +227,16 @@ extension Store {
     if let repeating { keys.former = repeating.formerKeys(leaving: key) }
     let isSeen = try hidden == nil && (gone == nil || copy != nil || mayHaveStood(table, edits))
     var version = try make(
-      over: old ?? former(of: row, table, key, statements), isSeen: isSeen, ended: ended,
+      over: old ?? formerRows.former(of: row, table, key, statements), isSeen: isSeen, ended: ended,
       hash: hash, isDeleted: false, isDangling: isDangling, madeAt: then ?? madeAt, keys: keys,
       table, key, &edits)
     if isImage { version.image = old?.image ?? old?.first }
-    if old != nil { noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
+    if old != nil { settlement.noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
     if let hidden { try leave(hidden, under: version, row, table, key, at: madeAt.at) }
-    try keep(version, table, key, old: held)
-    if isOverKept, shelved?.why == .columns { try keep(beside, statements, table, key) }
-    if isWaiting { try setAside(version, table, key, statements) }
+    try rowVersions.keep(version, table, key, old: held)
+    if isOverKept, shelved?.why == .columns { try contents.keep(beside, statements, table, key) }
+    if isWaiting { try settlement.setAside(version, table, key, statements) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
     if row.isLong { return edits.addLong() }
     guard beside.altersRow else {
@@ -247,8 +267,8 @@ extension Store {
     let deleted = try make(
       over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
     try holdOverwritten(old, nil, table, key)
-    try keep(deleted, table, key, old: isHeld ? old : nil)
-    noteOrphans(of: table, key, isDeleted: true, at: madeAt)
+    try rowVersions.keep(deleted, table, key, old: isHeld ? old : nil)
+    settlement.noteOrphans(of: table, key, isDeleted: true, at: madeAt)
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
   }
 
@@ -272,7 +292,7 @@ extension Store {
     // Of two that say the same and refer to nobody one is enough.
     if row.content.value == held.hash, try kinship.parentage(tables).links(of: table.id).isEmpty {
       try shelf.remove(table: table.id, key: key)
-      return changed(table, key)
+      return settlement.changed(table, key)
     }
     try unhold(held, table, key)
     try fold(table, key, row, madeAt: madeAt, &edits)
@@ -332,17 +352,6 @@ extension Store {
     }
     try supersede(by: version, table, key)
     return version
-  }
-
-  /// Makes a version the current one of its row.
-  @_optimize(speed)
-  func keep(_ version: Version, _ table: ReplicaTable, _ key: Key, old: Version?) throws {
-    try versions.put(version, table: table.id, key: key)
-    if old == nil { try lost.remove(table, key) }
-    changed(table, key, isGone: version.isDeleted)
-    changeLog.note(table, key)
-    count(table, key, old: old, new: version)
-    recent.touch(version.dot, table: table.id, key)
   }
 
   /// Moves the own frontier over the new versions, in the open transaction.

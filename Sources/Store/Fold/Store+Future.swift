@@ -48,7 +48,7 @@ extension Store {
         else { continue }
         let key = Key(bytes: bytes)
         guard let old = try versions.version(table: id, key: key) else { continue }
-        try keep(repaired(old, &edits, at: now), table, key, old: old)
+        try rowVersions.keep(repaired(old, &edits, at: now), table, key, old: old)
         edits.addLong()
       }
       count = edits.count - before

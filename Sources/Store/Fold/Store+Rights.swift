@@ -1,9 +1,7 @@
 import Replication
 import SQLite
 
-/// Edits that this replica may not make: they go to the conflict log, and the row is put back.
-///
-/// What stood there before is not kept here; it is asked for from whoever may write.
+/// What this replica may do, and what becomes of its edits when that changes.
 extension Store {
   func mayWrite(_ table: ReplicaTable) -> Bool { ownRights.mayWrite(table) }
 
@@ -63,7 +61,9 @@ extension Store {
       let tracked = tables.byID.values.filter(\.isTracked)
       var takenBack: [ReplicaTable] = []
       for table in tracked where before.mayWrite(table.name) && !rights.mayWrite(table.name) {
-        if try takeBackUnsent(table, above: delivered, at: now.moment) { takenBack.append(table) }
+        if try refusals.takeBackUnsent(table, above: delivered, at: now.moment) {
+          takenBack.append(table)
+        }
         try verdicts.refuse(of: table, above: delivered, isLast: !rights.writes, at: now)
       }
       if before.isWhole, !rights.isWhole { try endUnsentTracking() }
@@ -73,9 +73,9 @@ extension Store {
       try settleFreed(&edits)
       try finish(&edits)
       if rights.isWhole {
-        try noteElsewhere(0)
+        try ownRights.noteElsewhere(0)
       } else if !takenBack.isEmpty {
-        try noteElsewhere(max(delivered, elsewhere()))
+        try ownRights.noteElsewhere(max(delivered, ownRights.elsewhere()))
       }
       // What was taken back had outranked versions of others, which are here no more. Those of a
       // table that may not be read come once it may.
@@ -97,30 +97,6 @@ extension Store {
     try origins.forgetOthers(but: own)
     try progress.clear()
     recent.requireScan()
-  }
-
-  /// True if this replica may do everything, and what it once held of others is yet to come again:
-  /// so is the version of a row that waits, if anybody has it.
-  var isFetchingWhatWaits: Bool {
-    !putBacks.isEmpty && rights.isWhole && origins.frontier.without(own).isEmpty
-  }
-
-  /// Takes the rows out that still wait when the first exchange has ended, and forgets their
-  /// versions: their authors took them back before anybody else had them, or they come with the
-  /// next one. The log has what stood there. Those of this replica come only if they are asked for.
-  func forgetWhatWaits() throws {
-    for row in try putBacks.rows() {
-      guard let table = tables.byID[row.table], !ownRights.regained.contains(table.id),
-        let statements = table.statements
-      else { continue }
-      if let held = try versions.version(table: table.id, key: row.key) {
-        guard held.dot.origin != own else { continue }
-        count(table, row.key, old: held, new: nil)
-        try versions.remove(table: table.id, key: row.key)
-        try shelf.remove(table: table.id, key: row.key)
-      }
-      try takeOut(table, row.key, statements)
-    }
   }
 
   /// A table that this replica has begun to track, of which nobody has heard, is tracked no more:
@@ -146,143 +122,5 @@ extension Store {
         tables.byID[row.table].map { RowName(table: $0.name, key: row.key.bytes) }
       }
     }
-  }
-
-  /// Refuses what an application has made of a row; nil if it has deleted it.
-  func refuse(
-    _ row: StandingRow?, _ table: ReplicaTable, _ key: Key, at moment: Int64
-  ) throws {
-    // A table that may not even be read is none of the site's here.
-    let isSettings = table.name.foldedForNames.hasPrefix("_flotilla_")
-    guard isSettings || rights.right(to: table.name) != .none, let statements = table.statements
-    else { return }
-    let held = try versions.version(table: table.id, key: key)
-    let isGone = held?.isDeleted ?? true
-    let shelved = held == nil ? nil : try shelf.entry(table: table.id, key: key)
-    // Whatever was done to the row, one that is parked may have waited for its place.
-    defer { changed(table, key) }
-    guard let row else {
-      guard !isGone, shelved?.why.isWhole != true else { return }
-      try logRefused(table, key, at: moment)
-      return try askFor(table, key)
-    }
-    let hash = try row.hash(beside(row, shelved, statements, key))
-    if let held, !isGone, held.hash == hash {
-      try putBacks.remove(table, key)
-      return
-    }
-    try logRefused(table, key, at: moment)
-    guard isGone || shelved?.why.isWhole == true else { return try askFor(table, key) }
-    try takeOut(table, key, statements)
-  }
-
-  private func takeOut(_ table: ReplicaTable, _ key: Key, _ statements: RowStatements) throws {
-    _ = try writing(table, key) { () throws(SQLiteError) in
-      try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
-    }
-    changed(table, key)
-  }
-
-  /// The version that stands has come again: true if the row was waiting for it.
-  func putBack(
-    _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, _ application: inout Application
-  ) throws -> Bool {
-    guard !putBacks.isEmpty, case .values(let values) = row.row.content,
-      let statements = table.statements, try putBacks.remove(table, key)
-    else { return false }
-    // It may have given way to another row while it waited: what it showed then was refused.
-    try shelf.remove(table: table.id, key: key)
-    let placement = Placement(
-      shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
-    if try !place(placement, statements, table, key) {
-      try postpone(placement, statements, table, key, &application)
-    }
-    changed(table, key)
-    application.changed.insert(table.id)
-    return true
-  }
-
-  /// Whether a version that a row waits for will not come again: its author had to take it back,
-  /// for a whole member that covers it has an earlier one. So that one is put back. The same if all
-  /// is fetched anew.
-  func wasTakenBack(
-    _ version: Version, by application: Application, _ table: ReplicaTable, _ key: Key
-  ) throws(SQLiteError) -> Bool {
-    guard !putBacks.isEmpty, !isOwn(version.dot.origin),
-      isFetchingWhatWaits || application.held.covers(version.dot)
-    else { return false }
-    return try putBacks.contains(table, key)
-  }
-
-  private func askFor(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
-    try putBacks.insert(table, key)
-  }
-
-  /// Keeps the row as it stands; none if it was deleted. A row that still waits to be put back may
-  /// be looked at again: what the log holds of it is not noted twice.
-  private func logRefused(
-    _ table: ReplicaTable, _ key: Key, at moment: Int64
-  ) throws {
-    let row = try tableContent(table, key)
-    let held = try versions.version(table: table.id, key: key)
-    let keyAlone = try content(of: nil, table, key)
-    let loser = (row ?? keyAlone).map {
-      ConflictSide(refusedTo: own, at: moment, isDeleted: row == nil, $0)
-    }
-    // A row that the site does not have was taken out, and written anew.
-    let isShown = held?.isDeleted == false
-    if !putBacks.isEmpty, isShown, let loser, try putBacks.contains(table, key),
-      let noted = try conflicts.latest(table.name, key, .notAllowed)?.loser,
-      noted.showsTheSame(as: loser)
-    {
-      return
-    }
-    try conflicts.put(
-      table.name, key, at: moment, .notAllowed, loser: loser,
-      // What stood is known by name; its content was written over.
-      winner: held.flatMap { held in
-        isOwn(held.edit.origin) ? nil : keyAlone.map { ConflictSide(held, $0) }
-      })
-  }
-
-  /// Others hold versions of this origin, up to a seq, that are not here any more: edits that were
-  /// taken back had replaced them. A leaf does not cover them for whoever lacks them; between nodes
-  /// that may do everything the digests find what is missing.
-  private func noteElsewhere(_ seq: UInt64) throws(SQLiteError) {
-    if seq != (try elsewhere()) { try meta.set(.elsewhere, .integer(Int64(seq))) }
-  }
-
-  func elsewhere() throws(SQLiteError) -> UInt64 {
-    UInt64(clamping: try meta.integer(.elsewhere) ?? 0)
-  }
-
-  /// Own versions that nobody holds are taken back: nobody would take them any more. Of a table
-  /// that may not even be read the row stays as it is, and counts as changed when the right
-  /// returns. True if there were any.
-  private func takeBackUnsent(
-    _ table: ReplicaTable, above delivered: UInt64, at moment: Int64
-  ) throws -> Bool {
-    guard let statements = table.statements, let number = origins.knownNumber(of: own) else {
-      return false
-    }
-    let unsent = try connection.rows(
-      "SELECT key FROM _flotilla_version WHERE tbl = ? AND origin = ? AND seq > ?",
-      [.integer(table.id), .integer(number), .integer(Int64(delivered))])
-    for bytes in unsent.compactMap({ $0[0].blob }) {
-      let key = Key(bytes: bytes)
-      guard let version = try versions.version(table: table.id, key: key) else { continue }
-      let isNew = version.created.origin == own && version.created.seq > delivered
-      let isHidden = rights.right(to: table.name) == .none
-      if !isHidden { try logRefused(table, key, at: moment) }
-      count(table, key, old: version, new: nil)
-      try versions.remove(table: table.id, key: key)
-      try shelf.remove(table: table.id, key: key)
-      // It may be on its way to somebody who takes it; and others have what stood there before. Of
-      // a table that may not be read they tell when it may.
-      try askFor(table, key)
-      if isHidden { continue }
-      if isNew { try takeOut(table, key, statements) }
-    }
-    return !unsent.isEmpty
   }
 }

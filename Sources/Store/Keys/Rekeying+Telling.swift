@@ -59,7 +59,7 @@ extension Rekeying {
       }
       let place = FormerKeys.Place(
         table: item.table, key: item.key, created: item.version.created)
-      if case .moved(let next) = try store.whereabouts(place) {
+      if case .moved(let next) = try store.moved.whereabouts(place) {
         let entry = try store.kinship.former.entry(place)
         try takeAlong(item, entry?.edit, next.key, &edits, &application)
         try store.kinship.moving.remove(item)
@@ -135,7 +135,7 @@ extension Rekeying {
       let standing = try store.versions.version(table: item.table, key: item.key)
     else { return }
     if standing.hash == item.version.hash {
-      return try store.noteTwin(item.version, of: standing, table, item.key)
+      return try store.moved.noteTwin(item.version, of: standing, table, item.key)
     }
     try logCollision(item.version, item.entry, table, item.key, under: item.key)
   }

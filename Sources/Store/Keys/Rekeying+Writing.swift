@@ -92,7 +92,7 @@ extension Rekeying {
         let key = store.tables.byID[link.parent]?.key([before])
       else { continue }
       let place = FormerKeys.Place(table: link.parent, key: key, created: named.row)
-      guard case .moved(let next) = try store.whereabouts(place) else { continue }
+      guard case .moved(let next) = try store.moved.whereabouts(place) else { continue }
       note.parents?[index].made.dot = next.created
     }
   }
@@ -128,7 +128,7 @@ extension Rekeying {
     guard let statements = table.statements else { return }
     for meant in parentage.meant(by: version, entry, table, among: store.tables)
     where !meant.link.isOfKey {
-      guard case .moved(let next) = try store.whereabouts(meant.place),
+      guard case .moved(let next) = try store.moved.whereabouts(meant.place),
         let number = next.key.values?.first, let column = meant.link.place(in: entry, statements)
       else { continue }
       entry.values[column].value = number

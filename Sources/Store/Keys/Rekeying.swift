@@ -79,7 +79,7 @@ struct Rekeying {
     try write(&edits, &application)
     try tell()
     try settle(items, &edits, &application)
-    try store.settle(&application)
+    try store.settlement.settle(&application)
   }
 
   // MARK: What moves
@@ -87,7 +87,7 @@ struct Rekeying {
   private mutating func heard(_ place: FormerKeys.Place) throws {
     guard moves[place] == nil else { return }
     let next: FormerKeys.Place?
-    switch try store.whereabouts(place) {
+    switch try store.moved.whereabouts(place) {
     case .here: return
     case .moving: next = try store.kinship.former.after(place).last
     case .moved(let found): next = found
@@ -113,9 +113,10 @@ struct Rekeying {
     guard parentage.numbered.contains(item.table) else { return try startAgain(item, table) }
     let from = FormerKeys.Place(
       table: item.table, key: item.key, created: item.version.created)
-    if case .moved(let place) = try store.whereabouts(from) {
+    if case .moved(let place) = try store.moved.whereabouts(from) {
       // It was made again already, or the anchor has certified it before it was.
-      guard try store.isFixed(place), store.viewpoint.isOwn(item.version.created.origin) else {
+      guard try store.moved.isFixed(place), store.viewpoint.isOwn(item.version.created.origin)
+      else {
         return
       }
       try store.conflicts.noteReturned(table.name, from: from.key)
@@ -184,7 +185,7 @@ struct Rekeying {
     let waiting = try store.pending.all(table: table.id, key: from.key)
       .first { $0.version.created == from.created && !$0.version.isDeleted }
     if let standing, standing.created == from.created, !standing.isDeleted {
-      guard let entry = try store.content(of: standing, table, from.key) else { return }
+      guard let entry = try store.contents.content(of: standing, table, from.key) else { return }
       giveBack(
         Row(
           table: table, key: from.key, version: standing, before: entry, entry: entry,
@@ -249,7 +250,8 @@ struct Rekeying {
       let meant = move.place.created
       for key in try children(of: move.place.key, by: link, meant, table) {
         guard let version = try store.versions.version(table: table.id, key: key),
-          isMine(version, move, link), let entry = try store.content(of: version, table, key)
+          isMine(version, move, link),
+          let entry = try store.contents.content(of: version, table, key)
         else { continue }
         try repoint(
           Row(

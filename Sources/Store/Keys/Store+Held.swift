@@ -16,7 +16,7 @@ extension Store {
         let held = try versions.version(table: table.id, key: place.key)
       else { continue }
       let shape = table.shape(entry.values.map(\.name), keyCount: entry.keyCount)
-      let descent = try descent(of: entry.values.map(\.value), in: table, shape)
+      let descent = try formerRows.descent(of: entry.values.map(\.value), in: table, shape)
       guard case .former(let former, _) = descent, isGone(held, by: former),
         mayWrite(table), let statements = table.statements
       else { continue }
@@ -25,14 +25,14 @@ extension Store {
       edits.add(statements.shape, deleted, .deleted(key: place.key.values ?? []))
     }
     guard places.count < pace.comparedRows || places.last?.table != table.id else { return false }
-    try parkChildren(of: unpack(table, why: [.table]))
+    try settlement.parkChildren(of: unpack(table, why: [.table]))
     try forgetFormer(of: table)
     return true
   }
 
   /// Whether a row that shows what it was under the key of before is gone here: deleted since, or
   /// not taken over.
-  private func isGone(_ version: Version, by former: Former) -> Bool {
+  private func isGone(_ version: Version, by former: FormerRows.Former) -> Bool {
     let before = former.version
     if before.isDeleted, version.hasSeen(before) { return false }
     if before.isDeleted { return before.hasSeen(version) || version.stamp < before.stamp }
@@ -48,7 +48,7 @@ extension Store {
     if !before.isDeleted { moment.at += 1 }
     let deleted = try make(
       over: version, besides: before, hash: 0, isDeleted: true, madeAt: moment, table, key, &edits)
-    try keep(deleted, table, key, old: version)
+    try rowVersions.keep(deleted, table, key, old: version)
     return deleted
   }
 
@@ -96,7 +96,7 @@ extension Store {
         let before = KeyMapping(shape, in: row.shape)?.key(of: values),
         let version = try versions.version(table: other.id, key: before)
       else { continue }
-      let former = Former(
+      let former = FormerRows.Former(
         table: other, key: before, version: version,
         shelved: try shelf.entry(table: other.id, key: before))
       if !incoming.isDeleted, isGone(incoming, by: former) {
@@ -104,7 +104,7 @@ extension Store {
       } else if !version.isDeleted, incoming.hasSeen(version) {
         try versions.remove(table: other.id, key: before)
         try shelf.remove(table: other.id, key: before)
-        count(other, before, old: version, new: nil)
+        rowVersions.count(other, before, old: version, new: nil)
       }
     }
     return false
@@ -124,14 +124,14 @@ extension Store {
       guard !version.isDeleted, !other.isLeading, incoming.hasSeen(version) else { continue }
       try versions.remove(table: other.id, key: before)
       try shelf.remove(table: other.id, key: before)
-      count(other, before, old: version, new: nil)
+      rowVersions.count(other, before, old: version, new: nil)
     }
     return false
   }
 
   /// A row came that shows what it was before it was deleted here, under the key of before.
   func deleteAgain(
-    _ former: Former, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
+    _ former: FormerRows.Former, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
   ) throws {
     guard let statements = table.statements, mayWrite(table),
       let standing = try versions.version(table: table.id, key: key), !standing.isDeleted,
@@ -139,7 +139,7 @@ extension Store {
     else { return }
     let deleted = try delete(standing, by: former.version, table, key, &edits)
     let values = key.values ?? []
-    _ = try writing(table, key) { () throws(SQLiteError) in
+    _ = try contents.writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, values.map(\.sqlite))
     }
     try shelf.remove(table: table.id, key: key)

@@ -8,27 +8,6 @@ import SQLite
 /// edited since is as old as the edit that it shows, not as the migration: so what others have
 /// edited under the new key stands, and what was edited here under the old one comes along.
 extension Store {
-  /// A row as it was under another shape of key.
-  struct Former {
-    var table: ReplicaTable
-    var key: Key
-    var version: Version
-    /// What is kept beside the row, or in place of it.
-    var shelved: Shelf.Entry?
-
-    /// Whether no row of the table can have shown it.
-    var isHidden: Bool { version.isDeleted || shelved?.why.isWhole == true }
-  }
-
-  /// What the columns of a row tell of it.
-  enum Descent {
-    case former(Former, KeyMapping)
-    /// No such row was there.
-    case new
-    /// The columns do not tell.
-    case unknown
-  }
-
   /// Looks at one row of a table whose key was changed. `touchedAt`: a program wrote it before the
   /// migration, and nobody had seen that.
   func rekey(
@@ -43,14 +22,14 @@ extension Store {
       return try fold(
         table, key, row, madeAt: touchedAt ?? Dating.Moment(now.moment), &edits)
     }
-    let values = try row.values ?? self.values(of: key, statements)
-    let (formers, isTold) = try formers(of: values, in: table, statements.shape)
-    let descent = try descent(of: row, values, statements, key, formers, isTold)
-    var former: Former?
+    let values = try row.values ?? formerRows.values(of: key, statements)
+    let (formers, isTold) = try formerRows.formers(of: values, in: table, statements.shape)
+    let descent = try formerRows.descent(of: row, values, statements, key, formers, isTold)
+    var former: FormerRows.Former?
     if case .former(let found, _) = descent { former = found }
-    let beside = try beside(row, former?.shelved, statements, key)
+    let beside = try row.beside(former?.shelved, statements, key, on: connection)
     let hash = row.hash(beside)
-    let isImage = try isImage(row, values, descent, statements, beside)
+    let isImage = try formerRows.isImage(row, values, descent, statements, beside)
     if let former { try forget(former) }
     if let held {
       let isOld = former.map { isImage && held.hasSeen($0.version) } ?? false
@@ -81,14 +60,14 @@ extension Store {
       version.stamp = former.version.stamp
     }
     if let former { try verdicts.supersede(version.dot.seq, former.table, former.key) }
-    try keep(version, table, key, old: base)
-    if !beside.isEmpty { try keep(beside, statements, table, key) }
+    try rowVersions.keep(version, table, key, old: base)
+    if !beside.isEmpty { try contents.keep(beside, statements, table, key) }
     if let all = row.values {
       edits.add(statements.shape(with: beside.extras), version, .values(beside.said(all)))
     } else {
       edits.addLong()
     }
-    if base != nil { return changed(table, key) }
+    if base != nil { return settlement.changed(table, key) }
     try held.map { try meet($0, shelved, table, key, &edits, at: now) }
     // Under a key that the table did not have here it was deleted since.
     guard let last = formers.first?.former, last.table.id != former?.table.id else { return }
@@ -105,91 +84,13 @@ extension Store {
 
   /// The row was made anew under another key: its versions from now on say more. What is left in
   /// the end had no row any more.
-  private func forget(_ former: Former) throws(SQLiteError) {
+  private func forget(_ former: FormerRows.Former) throws(SQLiteError) {
     guard !former.table.isHere, !former.version.isDeleted,
       former.shelved?.why.isWhole != true
     else { return }
-    count(former.table, former.key, old: former.version, new: nil)
+    rowVersions.count(former.table, former.key, old: former.version, new: nil)
     try versions.remove(table: former.table.id, key: former.key)
     try shelf.remove(table: former.table.id, key: former.key)
-  }
-
-  /// Every column of a row that is too long to be held as a whole: of its key alone.
-  private func values(
-    of key: Key, _ statements: RowStatements
-  ) throws(SQLiteError) -> [Replication.Value] {
-    try connection.row(statements.selectByKey, (key.values ?? []).map(\.sqlite))?
-      .map(Replication.Value.init) ?? []
-  }
-
-  /// Whether the row is what the version of before says, or what stood there before that came: then
-  /// nobody has written it here since.
-  private func isImage(
-    _ row: StandingRow, _ values: [Replication.Value], _ descent: Descent,
-    _ statements: RowStatements, _ beside: Beside
-  ) throws -> Bool {
-    guard case .former(let former, let map) = descent, !former.version.isDeleted else {
-      return false
-    }
-    if former.shelved?.why.isWhole == true { return true }
-    let before = map.hash(of: row, values, statements, beside)
-    return before == former.version.hash
-  }
-
-  /// What a row was under the other shapes of its table's key.
-  func descent(
-    of values: [Replication.Value], in table: ReplicaTable, _ shape: TableShape
-  ) throws(SQLiteError) -> Descent {
-    let (formers, isTold) = try formers(of: values, in: table, shape)
-    return formers.first.map { .former($0.former, $0.map) } ?? (isTold ? .new : .unknown)
-  }
-
-  /// What a row that is new under the key that its table has now was under an earlier one: who
-  /// writes it has seen that, or that it was deleted.
-  func former(
-    of row: StandingRow, _ table: ReplicaTable, _ key: Key, _ statements: RowStatements
-  ) throws(SQLiteError) -> Version? {
-    guard tables.hasHeld else { return nil }
-    let values: [Replication.Value]
-    if let all = row.values { values = all } else { values = try self.values(of: key, statements) }
-    guard case .former(let former, _) = try descent(of: values, in: table, statements.shape),
-      former.version.isDeleted || !former.isHidden
-    else { return nil }
-    return former.version
-  }
-
-  /// The same of a row that is here. What others have made of it under a key that the table did not
-  /// have here, it does not show: it is what it was before if it says the same.
-  private func descent(
-    of row: StandingRow, _ values: [Replication.Value], _ statements: RowStatements, _ key: Key,
-    _ formers: [(former: Former, map: KeyMapping)], _ isTold: Bool
-  ) throws -> Descent {
-    guard let last = formers.first else { return isTold ? .new : .unknown }
-    guard last.former.isHidden else { return .former(last.former, last.map) }
-    let shown = try formers.dropFirst().first { former, map in
-      guard !former.isHidden else { return false }
-      let beside = try beside(row, former.shelved, statements, key)
-      return map.hash(of: row, values, statements, beside) == former.version.hash
-    }
-    return .former(shown?.former ?? last.former, shown?.map ?? last.map)
-  }
-
-  /// What a row was under each of the other shapes, the newest first, and whether the columns tell.
-  private func formers(
-    of values: [Replication.Value], in table: ReplicaTable, _ shape: TableShape
-  ) throws(SQLiteError) -> (all: [(former: Former, map: KeyMapping)], isTold: Bool) {
-    var (formers, isTold): ([(former: Former, map: KeyMapping)], Bool) = ([], false)
-    for other in tables.held(of: table.name) {
-      guard let key = other.keyShape, let map = KeyMapping(key, in: shape) else { continue }
-      if map.isByName { isTold = true }
-      guard let before = map.key(of: values),
-        let version = try versions.version(table: other.id, key: before)
-      else { continue }
-      let shelved = try shelf.entry(table: other.id, key: before)
-      formers.append(
-        (Former(table: other, key: before, version: version, shelved: shelved), map))
-    }
-    return (formers, isTold)
   }
 
   /// What came for a row stands; `moment` if what stood there is kept in the conflict log.
@@ -198,12 +99,12 @@ extension Store {
     _ statements: RowStatements, over moment: Int64? = nil
   ) throws {
     let values = (key.values ?? []).map(\.sqlite)
-    changed(table, key)
+    settlement.changed(table, key)
     guard let shelved, !held.isDeleted else {
       if let moment, let row = try connection.row(statements.selectByKey, values) {
-        try logUnseen(row, statements, table, key, by: table.keyEntry(key), at: moment)
+        try contents.logUnseen(row, statements, table, key, by: table.keyEntry(key), at: moment)
       }
-      _ = try writing(table, key) { () throws(SQLiteError) in
+      _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values)
       }
       return
@@ -211,9 +112,9 @@ extension Store {
     try shelf.remove(table: table.id, key: key)
     var placement = Placement(shelved, held, table, key)
     (placement.exists, placement.unseenAt) = (moment == nil, moment)
-    guard try !place(placement, statements, table, key) else { return }
+    guard try !contents.place(placement, statements, table, key) else { return }
     var application = Application()
-    try postpone(placement, statements, table, key, &application)
+    try settlement.postpone(placement, statements, table, key, &application)
   }
 
   /// Takes what was held of a row away, to let it meet what stands.
@@ -221,7 +122,7 @@ extension Store {
     guard let held else { return }
     try versions.remove(table: table.id, key: key)
     try shelf.remove(table: table.id, key: key)
-    count(table, key, old: held, new: nil)
+    rowVersions.count(table, key, old: held, new: nil)
   }
 
   /// What was held comes, as if now.
@@ -236,7 +137,7 @@ extension Store {
       guard let table = tables.byID[id] else { continue }
       try editAgain(edit, table, key, &edits, at: now, &application)
     }
-    try settle(&application)
+    try settlement.settle(&application)
   }
 
   /// A row was written under the key that its table had before, and the migration came before
@@ -267,7 +168,7 @@ extension Store {
     let deleted = try make(
       over: old, hash: 0, isDeleted: true, madeAt: moment, before, key, &edits)
     try shelf.remove(table: before.id, key: key)
-    try keep(deleted, before, key, old: old)
+    try rowVersions.keep(deleted, before, key, old: old)
     edits.add(before.keyShape(of: values), deleted, .deleted(key: values))
   }
 }

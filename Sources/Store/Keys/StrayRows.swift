@@ -115,7 +115,7 @@ struct StrayRows {
   }
 }
 
-extension Store {
+extension Settlement {
   var strays: StrayRows {
     get throws(SQLiteError) {
       try StrayRows(

@@ -83,10 +83,16 @@ struct Crowd {
   mutating func add(_ new: [Target], by signature: Int64) {
     follow(signature)
     failures += 1
-    guard failures <= Self.mostFailures else { return targets = [] }
+    guard failures <= Self.mostFailures else {
+      targets = []
+      return
+    }
     let known = givenUp.union(targets.map(\.name))
     let unknown = new.filter { !known.contains($0.name) }
-    guard unknown.isEmpty else { return targets += unknown }
+    guard unknown.isEmpty else {
+      targets += unknown
+      return
+    }
     // Rings of rows, or rows that are not for this node to park: the rest is parked all the same.
     guard let last = targets.popLast() else { return }
     if last.takesLeavesOnly {
@@ -123,94 +129,4 @@ struct Crowd {
 extension StoreError.Code {
   /// More rows would have to be parked than one commit may.
   static let crowded = StoreError.Code("crowded")
-}
-
-extension Store {
-  func crowded(_ targets: [Crowd.Target]) -> StoreError {
-    parking.crowd.add(targets, by: references.signature)
-    return StoreError(.crowded, "more rows refer to what goes than one commit may park")
-  }
-
-  /// Whether rows are to be parked before others go, which folds do.
-  package var isMakingWay: Bool { !parking.crowd.isResting && !parking.crowd.targets.isEmpty }
-
-  /// Whether folds park rows for others, or look for those that may come back.
-  package var movesParked: Bool { isMakingWay || parking.recall != nil }
-
-  /// Whether rows may wait for what is there.
-  var isRecalling: Bool {
-    get throws(SQLiteError) {
-      let crowd = parking.crowd
-      guard parking.recall != nil, !crowd.isUnderWay, !crowd.isResting, !references.isEmpty
-      else { return false }
-      return try shelf.hasWaiting
-    }
-  }
-
-  /// Folds all that programs have written, in commits that follow one another. Rows that are parked
-  /// for others, and those that come back, are left to folds that leave the write lock free between
-  /// them.
-  func foldWritten(at now: Instant) throws(StoreError) -> FoldResult {
-    parking.crowd.rest()
-    defer { parking.crowd.goOn() }
-    var last = try fold(at: now)
-    while last.hasMore { last = try fold(at: now) }
-    return last
-  }
-
-  /// Parks a slice of what refers to rows that are about to go, in the open transaction; what
-  /// refers to these in turn goes with them.
-  func makeWaySlice() throws -> [Crowd.Step] {
-    parking.crowd.follow(references.signature)
-    guard isMakingWay else { return [] }
-    parking.crowd.limit = pace.parkedRows
-    var (room, steps, changed) = (pace.parkedRows, [Crowd.Step](), Set<Int64>())
-    let settlement = try ReferenceSettlement(self, references)
-    for target in parking.crowd.targets.reversed() where room > 0 {
-      let reference = references.all[target.reference]
-      let found = try connection.rows(
-        reference.lookUp + " LIMIT ? OFFSET ?",
-        target.values + [.integer(Int64(room)), .integer(Int64(target.passed))])
-      var step = Crowd.Step(isLast: found.count < room)
-      var isDeep = false
-      room -= found.count
-      for values in found {
-        let child = reference.child
-        guard let key = child.key(values.map(Replication.Value.init)),
-          case let isParent = try isReferredTo(child, key), !target.takesLeavesOnly || !isParent
-        else {
-          step.passed += 1
-          continue
-        }
-        isDeep = isDeep || isParent
-        try noteReferred(child, key)
-        guard try settlement.park(Export.RowID(table: child.id, key: key), ahead: reference)
-        else {
-          step.passed += 1
-          continue
-        }
-        step.parked += 1
-        self.changed(child, key, isGone: true)
-        changed.insert(child.id)
-      }
-      steps.append(step)
-      // What refers to these goes with them in this commit, which has no room for more then.
-      if isDeep { break }
-    }
-    parking.freed.subtract(changed)
-    _ = try settleTables(changed)
-    return steps
-  }
-
-  private func isReferredTo(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
-    for reference in references.to(table.id) {
-      var values = reference.values(ofKey: key)
-      if values == nil {
-        values = try connection.row(reference.selectTargets, (key.values ?? []).map(\.sqlite))
-      }
-      guard let values, !values.contains(.null) else { continue }
-      if try connection.row(reference.lookUp + " LIMIT 1", values) != nil { return true }
-    }
-    return false
-  }
 }

@@ -15,18 +15,18 @@ extension ReferenceSettlement {
   /// Looks at a slice of the rows that wait: what they watch may be there. `isChanged`: other rows
   /// have changed since the last slice, and may have closed a ring.
   func recallSlice(isChanged: Bool) throws {
-    let crowd = store.parking.crowd
-    guard var recall = store.parking.recall, !crowd.isUnderWay, !crowd.isResting
+    let crowd = parking.crowd
+    guard var recall = parking.recall, !crowd.isUnderWay, !crowd.isResting
     else { return }
-    let limit = 4 * store.pace.parkedRows
+    let limit = 4 * parking.limit
     let slice = try shelf.waiting(after: recall.last, limit: limit)
     var isAll = slice.count < limit
     if isChanged, recall.rings != nil { recall.rings = RingSearch() }
-    recall.rings?.room = store.pace.parkedRows
+    recall.rings?.room = parking.limit
     // Thousands may wait for the same.
     var before: (item: Shelf.Waiting, isMet: Bool)?
     for item in slice {
-      guard store.parking.room > 0 else {
+      guard parking.room > 0 else {
         isAll = false
         break
       }
@@ -46,11 +46,11 @@ extension ReferenceSettlement {
       before = (item, isMet)
       recall.last = item
       for (row, entry) in lifted {
-        store.parking.room = max(0, store.parking.room - 1)
+        parking.room = max(0, parking.room - 1)
         try lift(row, entry)
       }
     }
-    if isAll { store.parking.endWalk() } else { store.parking.goOn(recall) }
+    if isAll { parking.endWalk() } else { parking.goOn(recall) }
   }
 
   /// Whether what a row watches is there: in its table, if the row claims its values meanwhile.
@@ -164,7 +164,7 @@ extension ReferenceSettlement {
 
   /// Whether the row is in its table, or would be but for other rows.
   func isHere(_ row: Export.RowID) throws -> Bool {
-    guard let statements = store.tables.byID[row.table]?.statements else { return false }
+    guard let statements = settlement.tables.byID[row.table]?.statements else { return false }
     let key = (row.key.values ?? []).map(\.sqlite)
     if try connection.row(statements.existsByKey, key) != nil { return true }
     return try shelf.entry(table: row.table, key: row.key)?.why.hasParents == true

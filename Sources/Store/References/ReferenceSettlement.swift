@@ -6,14 +6,14 @@ import SQLite
 /// Which rows stand follows from the versions alone, in three steps. First the greatest set of
 /// rows that refer to rows of the set; so rows that refer to each other stand together, and what is
 /// outside waits (`Why.reference`). Of those that claim one unique value one is chosen
-/// (`Store.unpark`). Then of what is left once more the greatest such set: what falls now
+/// (`Settlement.unpark`). Then of what is left once more the greatest such set: what falls now
 /// (`Why.parent`) still claims its values, else a child could turn out its own parent.
 ///
 /// It is kept incrementally. Each row that waits has a watch on one thing that it lacks; that was
 /// missing before the row was put to wait, so chains of watches never close, and a change finds by
 /// them all that it may bring back.
 final class ReferenceSettlement {
-  let store: Store
+  let settlement: Settlement
   let references: References
   private let strays: StrayRows
   /// Tables in which rows came or went, so that their parked rows are to be tried.
@@ -33,14 +33,15 @@ final class ReferenceSettlement {
   /// them is to be parked before.
   private var limit: Int
 
-  init(_ store: Store, _ references: References) throws(SQLiteError) {
-    (self.store, self.references) = (store, references)
-    strays = try store.strays
-    limit = store.parking.crowd.limit ?? .max
+  init(_ settlement: Settlement, _ references: References) throws(SQLiteError) {
+    (self.settlement, self.references) = (settlement, references)
+    strays = try settlement.strays
+    limit = settlement.parking.crowd.limit ?? .max
   }
 
-  var shelf: Shelf { store.shelf }
-  var connection: Connection { store.connection }
+  var shelf: Shelf { settlement.shelf }
+  var connection: Connection { settlement.connection }
+  var parking: Parking { settlement.parking }
 
   /// The first step, for rows that have changed. `isAnew`: by other foreign keys than before.
   func begin(_ parking: Parking, isAnew: Bool = false) throws {
@@ -61,7 +62,7 @@ final class ReferenceSettlement {
       if isAnew { try recallAll() } else { try recallSlice(isChanged: isChanged) }
       try admit([.reference, .parent])
     } else {
-      store.parking.goOn(nil)
+      parking.goOn(nil)
     }
     queue = []
     if isAnew || parking.isUnsure {
@@ -92,11 +93,11 @@ final class ReferenceSettlement {
         guard let values = try targetValues(reference, row), !values.contains(.null),
           let watch = try reference.watch(values, on: connection)
         else { continue }
-        let room = store.parking.room
+        let room = parking.room
         let all = try shelf.waiting(for: watch, limit: room + 1)
-        if all.count > room { store.parking.recallAgain() }
+        if all.count > room { parking.recallAgain() }
         for waiting in all.prefix(room) {
-          store.parking.room -= 1
+          parking.room -= 1
           guard let entry = try shelf.entry(table: waiting.table, key: waiting.key),
             reasons.contains(entry.why)
           else { continue }
@@ -108,15 +109,15 @@ final class ReferenceSettlement {
 
   /// Takes a row off the shelf that waits for another one, if its table is here.
   func lift(_ row: Export.RowID, _ entry: Shelf.Entry) throws {
-    guard [.reference, .parent].contains(entry.why), let table = store.tables.byID[row.table],
+    guard [.reference, .parent].contains(entry.why), let table = settlement.tables.byID[row.table],
       let statements = table.statements, table.isTracked,
-      let version = try store.versions.version(table: row.table, key: row.key),
+      let version = try settlement.versions.version(table: row.table, key: row.key),
       try version.isDangling || strays.link(of: version, table, row.key) == nil
     else { return }
     if entry.why == .reference { try restore(table) }
     try shelf.remove(table: row.table, key: row.key)
     let placement = Placement(entry, version, table, row.key)
-    if try !store.place(placement, statements, table, row.key) {
+    if try !settlement.contents.place(placement, statements, table, row.key) {
       var entry = entry
       entry.why = .constraint
       try shelf.put(entry, table: row.table, key: row.key)
@@ -129,7 +130,7 @@ final class ReferenceSettlement {
 
   private func note(_ row: Export.RowID) {
     changed.insert(row.table)
-    store.parking.obstacles[row.table]?.changed(row.key)
+    parking.obstacles[row.table]?.changed(row.key)
   }
 
   /// Lets the rows of a table that wait for parked parents claim their unique values.
@@ -227,8 +228,8 @@ final class ReferenceSettlement {
   private func count(
     _ row: Export.RowID, behind reference: Reference, _ values: [SQLite.Value]
   ) throws {
-    guard store.parking.touched[row] == nil else { return }
-    guard limit > 0 else { throw store.crowded([Crowd.Target(reference, values)]) }
+    guard parking.touched[row] == nil else { return }
+    guard limit > 0 else { throw settlement.crowded([Crowd.Target(reference, values)]) }
     limit -= 1
   }
 
@@ -277,10 +278,11 @@ final class ReferenceSettlement {
     _ row: Export.RowID, _ table: ReplicaTable, _ version: Version, _ why: Shelf.Why,
     behind reference: Reference, _ values: [SQLite.Value]
   ) throws -> Gone? {
-    guard var entry = try store.content(of: version, table, row.key), let sql = table.statements
+    guard var entry = try settlement.contents.content(of: version, table, row.key),
+      let sql = table.statements
     else { return nil }
     entry.why = why
-    _ = try store.writing(table, row.key) { () throws(SQLiteError) in
+    _ = try settlement.contents.writing(table, row.key) { () throws(SQLiteError) in
       try connection.run(sql.deleteByKey, (row.key.values ?? []).map(\.sqlite))
     }
     try shelf.put(
@@ -294,8 +296,8 @@ final class ReferenceSettlement {
   private func standing(
     _ row: Export.RowID
   ) throws -> (table: ReplicaTable, version: Version)? {
-    guard let table = store.tables.byID[row.table], table.isTracked,
-      let version = try store.versions.version(table: row.table, key: row.key),
+    guard let table = settlement.tables.byID[row.table], table.isTracked,
+      let version = try settlement.versions.version(table: row.table, key: row.key),
       !version.isDeleted, !version.isDangling
     else { return nil }
     return (table, version)
@@ -337,7 +339,7 @@ final class ReferenceSettlement {
       let keys = try references.children(of: reference, values, most: most, on: connection)
       guard keys.count <= most else {
         let known = values.compactMap(\.self).filter { !$0.contains(.null) }
-        throw store.crowded(known.map { Crowd.Target(reference, $0) })
+        throw settlement.crowded(known.map { Crowd.Target(reference, $0) })
       }
       found.formUnion(rows(keys, of: reference.child))
     }

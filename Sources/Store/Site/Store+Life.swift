@@ -110,7 +110,7 @@ extension Store {
     try verdicts.handOn(
       of: item.version, as: dot, known: Frontier([item.version.dot.origin: common]))
     if try versions.version(table: item.table, key: item.key) == item.version {
-      return try keep(version, table, item.key, old: item.version)
+      return try rowVersions.keep(version, table, item.key, old: item.version)
     }
     let entry = try pending.entry(item)
     try pending.remove(item)

@@ -141,10 +141,7 @@ struct Renames {
     try connection.run(
       "INSERT OR REPLACE INTO \(Self.settings)(tbl, name, first) VALUES (?, ?, ?)",
       key + [.string(first)])
-    try Journal.widen(to: key.count, on: connection)
-    try connection.run(
-      "INSERT INTO \(Journal.table)(tbl, at, k0, k1) VALUES (?, \(TriggerText.now), ?, ?)",
-      [.integer(number)] + key)
+    try Journal.note(number, key, on: connection)
     return true
   }
 }

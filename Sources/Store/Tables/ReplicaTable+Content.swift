@@ -12,7 +12,7 @@ extension ReplicaTable {
   }
 
   /// A row that came from elsewhere, made again from what was kept.
-  func shaped(_ version: Version, _ kept: Shelf.Entry?, _ key: Key) -> Store.ShapedRow {
+  func shaped(_ version: Version, _ kept: Shelf.Entry?, _ key: Key) -> ShapedRow {
     let entry = kept ?? keyEntry(key)
     let values = entry.values.map(\.value)
     let keyValues = Array(values.prefix(entry.keyCount))
@@ -20,7 +20,7 @@ extension ReplicaTable {
       version.isDeleted
       ? .deleted(key: keyValues) : kept == nil ? .withheld(key: keyValues) : .values(values)
     let shape = shape(entry.values.map(\.name), keyCount: entry.keyCount)
-    return Store.ShapedRow(
+    return ShapedRow(
       shape: shape, row: WireRow(table: 0, version: version, content: content))
   }
 }

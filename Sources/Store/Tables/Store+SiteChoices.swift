@@ -78,6 +78,22 @@ extension Store {
     }
   }
 
+  /// Says for the whole site that a column which one machine calls `old` is called `new` by
+  /// another. Values that are kept for it come into the column in the same commit.
+  package func map(
+    _ name: String, _ old: String, to new: String, at now: Instant
+  ) throws(StoreError) {
+    let (table, first) = try columns.mapping(name, old, new)
+    try edit(at: now) { edits in
+      let settings = try self.settings(Renames.settings)
+      guard
+        try self.tables.renames.publish(new, first: first, of: table.name, number: settings.id)
+      else { return try self.applySettings(isLocal: true) }
+      guard now.site != nil else { return }
+      try self.foldRest(&edits, at: now)
+    }
+  }
+
   /// The tracked tables with their rules.
   package func trackedTables() throws(StoreError) -> [(name: String, rule: String)] {
     try reporting { () throws(SQLiteError) in
@@ -119,9 +135,7 @@ extension Store {
     guard now.site == nil else {
       return try fold(table, key, madeAt: Dating.Moment(now.moment), &edits)
     }
-    try connection.run(
-      "INSERT INTO \(Journal.table)(tbl, at, k0) VALUES (?, ?, ?)",
-      [.integer(table.id), .integer(now.wall), .string(name)])
+    try Journal.note(table.id, [.string(name)], at: now.wall, on: connection)
   }
 
   func settings(_ name: String = Tables.settings) throws(StoreError) -> ReplicaTable {

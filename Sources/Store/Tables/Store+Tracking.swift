@@ -10,7 +10,7 @@ extension Store {
   /// copy rank below all that the site holds: stamped "now" they would undo what others did since.
   func applySettings(isLocal: Bool) throws {
     for table in tables.tracked where try !tables.isListed(table.name) { try forget(table) }
-    try followNewTables(isLocal: isLocal)
+    try untracked.follow(isLocal: isLocal)
     var count = tables.tracked.count
     var new: Set<Int64> = []
     let names = try count < tables.limit ? tables.trackedNames() : []
@@ -20,7 +20,7 @@ extension Store {
       guard count < tables.limit else { break }
       count += 1
       let known = try tables.tableOrNew(name)
-      let isOld = try !isLocal && welcome(name)
+      let isOld = try !isLocal && recognition.welcome(name)
       if !isOld { new.insert(known.id) }
       try tables.setBaseline(isOld, of: known.id)
     }
@@ -48,7 +48,7 @@ extension Store {
       if try lost.isAway(table) {
         gone += try removeReplaced(table)
         try lost.giveBack(table) { key, version in
-          count(table, key, old: nil, new: version)
+          rowVersions.count(table, key, old: nil, new: version)
         }
         try compare(table.id)
       }
@@ -77,7 +77,7 @@ extension Store {
         table, why: [.table, .columns, .constraint], former: changes[table.id]?.former ?? [:])
       if table.isHere { try lost.forget(table.name, .again) }
     }
-    try parkChildren(of: gone)
+    try settlement.parkChildren(of: gone)
     // Or before this version of Flotilla knew that they are settings.
     for table in tables.settings { try unpack(table, why: [.table]) }
     try settleNumbers(in: tables.tracked)
@@ -172,10 +172,10 @@ extension Store {
       }
       let shelved = try shelf.entry(table: table.id, key: key)
       let row = try StandingRow.read(key, statements, on: connection)
-      guard let row, try row.hash(beside(row, shelved, statements, key)) == old.hash
+      guard let row, try row.hash(row.beside(shelved, statements, key, on: connection)) == old.hash
       else { continue }
-      try noteReferred(table, key)
-      _ = try writing(table, key) { () throws(SQLiteError) in
+      try settlement.noteReferred(table, key)
+      _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
       }
       gone.append(Export.RowID(table: table.id, key: key))
@@ -218,8 +218,8 @@ extension Store {
     try connection.run("DELETE FROM \(Journal.table) WHERE tbl = ?", [.integer(table.id)])
     journal.forget()
     try lost.take(table, .dropped) { key, version in
-      count(table, key, old: version, new: nil)
-      changed(table, key, isGone: true)
+      rowVersions.count(table, key, old: version, new: nil)
+      settlement.changed(table, key, isGone: true)
       gone.append(Export.RowID(table: table.id, key: key))
     }
     try giveUpUnsent(table)
@@ -239,13 +239,13 @@ extension Store {
   /// Remembers versions whose rows are here no more; from now on they count as not held.
   private func lose(_ table: ReplicaTable, _ why: LostVersions.Why) throws {
     try lost.take(table, why) { key, version in
-      count(table, key, old: version, new: nil)
+      rowVersions.count(table, key, old: version, new: nil)
     }
   }
 
   /// Forgets a table that the site tracks no more; `first`: it goes on as that one.
   func forget(_ table: ReplicaTable, as first: String? = nil) throws {
-    try noteEnd(of: table)
+    try recognition.noteEnd(of: table)
     try logParked(table, as: first ?? table.name)
     try Capture.remove(id: table.id, on: connection)
     try RowsView.remove(of: table.nameHere, on: connection)
@@ -257,33 +257,17 @@ extension Store {
     try lost.forget(table.name, .again)
     try lose(table, .ended)
     try tables.renames.forget(table.name)
-    try forgetVersions(table)
+    try rowVersions.forget(table)
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_pending WHERE tbl = ?", [.integer(table.id)])
     try pending.reload()
     for held in tables.held(of: table.name) {
-      try forgetVersions(held)
+      try rowVersions.forget(held)
       try tables.forget(held)
     }
     try kinship.forget(table: table.id)
     try tables.forget(table)
-  }
-
-  private func forgetVersions(_ table: ReplicaTable) throws {
-    try connection.with(
-      """
-      SELECT \(VersionTable.columns), key FROM _flotilla_version WHERE tbl = ?
-      """, [.integer(table.id)]
-    ) { (statement) throws(SQLiteError) in
-      while try statement.step() {
-        guard let version = versions.version(from: statement, at: 0) else { continue }
-        count(
-          table, Key(bytes: statement.bytes(VersionTable.columnCount)), old: version, new: nil)
-      }
-    }
-    try connection.run("DELETE FROM _flotilla_version WHERE tbl = ?", [.integer(table.id)])
-    versions.forgetAhead()
   }
 
   /// Drops rows that came late for tables that the site no longer tracks.
@@ -374,7 +358,7 @@ extension Store {
   private func needsWork() throws(StoreError) -> Bool {
     for table in tables.tracked {
       if tables.names.isOutdated(table.id, table.name) { return true }
-      if try newName(of: table) != nil { return true }
+      if try recognition.newName(of: table) != nil { return true }
     }
     return try reporting { () throws(SQLiteError) in
       let kept = try tables.renames.read()

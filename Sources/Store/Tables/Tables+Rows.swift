@@ -14,10 +14,10 @@ extension Tables {
   }
 
   /// The name in this file of a table of the site.
-  func nameHere(_ name: String) -> String { table(name)?.nameHere ?? name }
+  package func nameHere(_ name: String) -> String { table(name)?.nameHere ?? name }
 
   /// The name under which the site knows what this file, or the site, calls so.
-  func siteName(_ name: String) -> String { table(called: name)?.name ?? name }
+  package func siteName(_ name: String) -> String { table(called: name)?.name ?? name }
 
   /// The canonical key of a row; nil if the table is not here or a key column is missing.
   package func key(

@@ -176,7 +176,7 @@ struct UndoSearch {
       place: UndoableRow.Place(
         table: table.id, origin: store.origins.knownNumber(of: version.dot.origin) ?? 0,
         seq: Int64(version.dot.seq)))
-    let content = try store.content(of: version, table, key)
+    let content = try store.contents.content(of: version, table, key)
     let (before, isLast) = before(version, table, key)
     let stands = ConflictSide(version, content ?? table.keyEntry(key))
     if !isOwn {
@@ -235,7 +235,7 @@ extension Store {
     _ old: Version, by version: Version, _ table: ReplicaTable, _ key: Key, at now: Instant
   ) throws {
     guard undo.wants(old, under: version), !table.isSettings,
-      let content = try content(of: old, table, key)
+      let content = try contents.content(of: old, table, key)
     else { return }
     try undo.keep(
       ConflictSide(old, content), of: table.name, key, by: version, at: now.moment)

@@ -57,7 +57,7 @@ extension Store {
       try sweep(
         item, try deletions.fresh(item.table, item.key), table, &edits, at: now, &application)
     }
-    try settle(&application)
+    try settlement.settle(&application)
     deletions.sweep(from: next)
     guard next == nil else { return }
     try sweepPending(&edits, at: now)
@@ -82,10 +82,11 @@ extension Store {
       let adopted = changed.adopted(as: Dot(own, edits.next()))
       try verdicts.handOn(of: version, as: adopted.dot, known: known)
       try giveWay(to: adopted, table, item.key, at: now)
-      try keep(adopted, table, item.key, old: version)
+      try rowVersions.keep(adopted, table, item.key, old: version)
     case .isGone(let isLost):
       if isLost {
-        try logDeleted(version, content(of: version, table, item.key), table, item.key, at: now)
+        try logDeleted(
+          version, contents.content(of: version, table, item.key), table, item.key, at: now)
       }
       try verdicts.agree(on: version, table, at: now)
       for waiting in try pending.all(table: item.table, key: item.key) {
@@ -143,7 +144,7 @@ extension Store {
       let row = table.shaped(version.adopted(as: dot), entry, key)
       try apply(row, table, key, at: now, &application)
     }
-    try settle(&application)
+    try settlement.settle(&application)
   }
 
   /// What is not handed on is lost, unless what stands has seen it. What is here by name alone was
@@ -196,13 +197,13 @@ extension Store {
     let shelved = try shelf.entry(table: item.table, key: item.key)
     try shelf.remove(table: item.table, key: item.key)
     if let statements = table.statements, !item.version.isDeleted, shelved?.why.isWhole != true {
-      _ = try writing(table, item.key) { () throws(SQLiteError) in
+      _ = try contents.writing(table, item.key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, (item.key.values ?? []).map(\.sqlite))
       }
-      changed(table, item.key)
+      settlement.changed(table, item.key)
       application.changed.insert(table.id)
     }
     try versions.remove(table: item.table, key: item.key)
-    count(table, item.key, old: item.version, new: nil)
+    rowVersions.count(table, item.key, old: item.version, new: nil)
   }
 }

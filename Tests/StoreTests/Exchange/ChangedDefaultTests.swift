@@ -179,7 +179,7 @@ import Testing
     #expect(try kept(r[1])?.standIns == standIns)
     #expect(try kept(r[1])?.rest ?? 0 == 0)
     // It is shown, so nobody is told that anything waits.
-    #expect(try r[1].store.keptColumns() == [])
+    #expect(try r[1].store.columns.kept() == [])
     try write(r[1], "UPDATE job SET note = 'mine'")
     try settle(r)
     #expect(try kept(r[1])?.standIns == standIns)

@@ -81,15 +81,15 @@ import Testing
     try r[1].pull(from: r[0])
     // What came as "c" is known by its name, "z" may still come, of "c" in row b only the share.
     #expect(
-      try r[1].store.keptColumns() == [
+      try r[1].store.columns.kept() == [
         KeptColumns(table: "note", fate: .notHereYet, columns: ["z"], rows: 1),
         KeptColumns(table: "note", fate: .dropped, columns: ["c"], rows: 2),
       ])
     let before = r[1].store.position
-    #expect(try r[1].store.letGo(of: "c", in: "note") == 2)
-    #expect(try r[1].store.letGo(of: "c", in: "note") == 0)
+    #expect(try r[1].store.columns.letGo(of: "c", in: "note") == 2)
+    #expect(try r[1].store.columns.letGo(of: "c", in: "note") == 0)
     #expect(
-      try r[1].store.keptColumns() == [
+      try r[1].store.columns.kept() == [
         KeptColumns(table: "note", fate: .notHereYet, columns: ["z"], rows: 1),
         KeptColumns(table: "note", fate: .letGo, columns: [], rows: 1),
       ])
@@ -112,12 +112,12 @@ import Testing
     try r[1].foldAll()
     try r[0].write("UPDATE note SET c = 'new'")
     try r[1].pull(from: r[0])
-    #expect(try r[1].store.keptColumns().map(\.fate) == [.dropped])
+    #expect(try r[1].store.columns.kept().map(\.fate) == [.dropped])
     try r[1].write("ALTER TABLE note ADD COLUMN c")
     try r[1].foldAll()
-    #expect(try r[1].store.keptColumns() == [])
+    #expect(try r[1].store.columns.kept() == [])
     #expect(try r[1].value("SELECT group_concat(c) FROM note") == .string("new,new,new"))
-    #expect(try r[1].store.letGo(of: "c", in: "note") == 0)
+    #expect(try r[1].store.columns.letGo(of: "c", in: "note") == 0)
   }
 
   @Test func `a column that all drop costs nothing, and who comes later gets the rows`() throws {
@@ -187,7 +187,7 @@ import Testing
       for sender in [r[3], r[0]] {
         var last: Replication.RowName?
         while true {
-          let rows = try replica.store.incompleteRows(after: last, limit: limit)
+          let rows = try replica.store.columns.incompleteRows(after: last, limit: limit)
           guard let end = rows.last else { break }
           (last, count) = (end, count + rows.count)
           let (_, batches) = try sender.export(.rows(rows))
@@ -195,7 +195,7 @@ import Testing
         }
       }
       #expect(count > 1)
-      #expect(try replica.store.incompleteRows(after: nil).isEmpty)
+      #expect(try replica.store.columns.incompleteRows(after: nil).isEmpty)
       #expect(try replica.value("SELECT c FROM note WHERE id = 'a'") == .string("x"))
       #expect(replica.store.position.frontier == before.frontier)
       #expect(replica.store.position.digest == before.digest)

@@ -108,7 +108,7 @@ import Testing
     }
     for replica in r {
       #expect(try replica.content("item") == r[0].content("item"))
-      #expect(try replica.store.keptColumns().flatMap(\.columns) == [])
+      #expect(try replica.store.columns.kept().flatMap(\.columns) == [])
       #expect(replica.store.position.digest == r[0].store.position.digest)
     }
     let rows = try r[0].application.prepareRows(
@@ -136,7 +136,7 @@ import Testing
     try r[1].write("ALTER TABLE t ADD COLUMN a")
     try r[1].foldAll()
     #expect(try r[1].value("SELECT count(*) FROM t WHERE a = id") == .integer(1_201))
-    #expect(try r[1].store.keptColumns().map(\.rows) == [1_201])
+    #expect(try r[1].store.columns.kept().map(\.rows) == [1_201])
     try r[1].write("ALTER TABLE t ADD COLUMN b")
     try r[1].foldAll()
     #expect(try r[1].content("t") == r[0].content("t"))

@@ -104,7 +104,7 @@ import Testing
     try write(r[0], "UPDATE item SET code = \(change.new) WHERE id = 'a'")
     try r[1].pull(from: r[0])
     let wanted = KeptColumns(table: "item", fate: fate, columns: ["code"], rows: 1)
-    #expect(try r[1].store.keptColumns().contains(wanted))
+    #expect(try r[1].store.columns.kept().contains(wanted))
   }
 
   @Test(arguments: changes)

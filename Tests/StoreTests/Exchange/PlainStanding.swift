@@ -33,7 +33,7 @@ struct PlainStanding {
       place = next
       for item in items where !item.version.isDeleted {
         guard let table = store.tables.byID[item.table], table.name != Tables.settings,
-          let entry = try store.content(of: item.version, table, item.key)
+          let entry = try store.contents.content(of: item.version, table, item.key)
         else { continue }
         let values = Dictionary(entry.values.map { ($0.name, $0.value) }) { first, _ in first }
         rows.append(Row(table: table.name, key: item.key, version: item.version, values: values))

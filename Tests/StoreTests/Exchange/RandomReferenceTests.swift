@@ -87,7 +87,7 @@ import Testing
 
   /// What others let come back may take some commits more; foreign keys hold in each.
   private func recall(_ replica: TestReplica) throws {
-    while try replica.store.isRecalling { _ = try replica.store.fold(at: replica.now) }
+    while try replica.store.settlement.isRecalling { _ = try replica.store.fold(at: replica.now) }
   }
 
   private func check(_ replica: TestReplica, _ comment: Comment, isStrict: Bool) throws {

@@ -81,7 +81,7 @@ import Testing
     for replica in r {
       #expect(try names(replica, "full_name") == ["aAnn1", "bRick9", "cCid9", "dDan-"])
       #expect(try replica.store.tableSurvey.parkedRows().isEmpty)
-      #expect(try replica.store.keptColumns() == [])
+      #expect(try replica.store.columns.kept() == [])
     }
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
@@ -110,7 +110,7 @@ import Testing
     for replica in r {
       #expect(
         try replica.application.prepareRows("SELECT label FROM person ORDER BY id") == ["A", "B"])
-      #expect(try replica.store.keptColumns().flatMap(\.columns) == [])
+      #expect(try replica.store.columns.kept().flatMap(\.columns) == [])
     }
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
@@ -176,7 +176,7 @@ import Testing
     try settle(r)
     #expect(try names(r[0], "full_name") == ["aANN1", "bBOB2", "c-"])
     #expect(
-      try r[0].store.keptColumns() == [
+      try r[0].store.columns.kept() == [
         KeptColumns(table: "person", fate: .dropped, columns: ["name"], rows: 1)
       ])
     #expect(throws: StoreError.self) {
@@ -185,7 +185,7 @@ import Testing
     try r[0].store.map("person", "name", to: "full_name", at: r[0].now)
     try r[0].foldAll()
     #expect(try names(r[0], "full_name") == ["aANN1", "bBOB2", "cCid-"])
-    #expect(try r[0].store.keptColumns().flatMap(\.columns) == [])
+    #expect(try r[0].store.columns.kept().flatMap(\.columns) == [])
     try settle(r)
     #expect(try names(r[1], "name") == ["aANN1", "bBOB2", "cCid-"])
     #expect(try r[1].store.tableSurvey.parkedRows().isEmpty)
@@ -223,7 +223,7 @@ import Testing
     for _ in 1...2 { try settle(r) }
     for replica in r {
       #expect(try names(replica, "label") == ["aANN1", "bRob3"])
-      #expect(try replica.store.keptColumns().flatMap(\.columns) == [])
+      #expect(try replica.store.columns.kept().flatMap(\.columns) == [])
     }
     for other in r[1...] {
       #expect(other.store.position.digest == r[0].store.position.digest)
@@ -382,7 +382,7 @@ import Testing
       #expect(try replica.value("SELECT name FROM person WHERE id = 'b'") == .string("nick"))
       #expect(try replica.content("person") == r[0].content("person"))
       #expect(try replica.store.conflictLog.list(all: true).isEmpty)
-      #expect(try replica.store.keptColumns() == [])
+      #expect(try replica.store.columns.kept() == [])
     }
     #expect(r[0].store.position.digest == r[1].store.position.digest)
   }
@@ -571,7 +571,7 @@ import Testing
       try machine.replica.foldAll()
       #expect(try machine.replica.content("person") == machines[0].replica.content("person"))
       #expect(try machine.replica.store.tableSurvey.parkedRows().isEmpty)
-      #expect(try machine.replica.store.keptColumns().flatMap(\.columns) == [])
+      #expect(try machine.replica.store.columns.kept().flatMap(\.columns) == [])
       #expect(try machine.replica.value("SELECT 1 FROM person WHERE display_name IS NULL") == .null)
       let digests = [machine.replica, machines[0].replica].map(\.store.position.digest)
       #expect(digests[0] == digests[1])

@@ -111,7 +111,7 @@ import Testing
     try r[2].write("UPDATE person SET age = 43 WHERE id = 2")
     try settle(r)
     try check(r, ["Ann 32 first", "Bob 43 second"])
-    #expect(try r[1].store.untrackedTables().isEmpty)
+    #expect(try r[1].store.untracked.all().isEmpty)
     try r[2].write(Self.copied)
     try settle(r)
     try r[2].write("DELETE FROM visit; DELETE FROM patient WHERE id = 2")
@@ -284,7 +284,7 @@ import Testing
       #expect(r[0].store.position.lost == 0)
     }
     // It is not taken in as a new table meanwhile.
-    #expect(try r[0].store.untrackedTables().map(\.kind) == [.similar(to: "person")])
+    #expect(try r[0].store.untracked.all().map(\.kind) == [.similar(to: "person")])
     #expect(throws: StoreError.self) {
       try r[0].store.nameTable("nobody", "patient", at: r[0].now)
     }
@@ -297,7 +297,7 @@ import Testing
     try r[0].store.nameTable("person", "patient", at: r[0].now)
     try settle(r)
     #expect(try r[0].store.tableSurvey.waitingTables().isEmpty)
-    #expect(r[0].store.siteName("patient") == "person")
+    #expect(r[0].store.tables.siteName("patient") == "person")
     #expect(try visits(r[0]) == ["Ann 31.0 first", "Bob 44.0 second"])
     #expect(try visits(r[1]) == ["Ann 31 first", "Bob 44 second"])
     // What a program wrote where nobody looked, and an edit elsewhere stands over it.
@@ -323,7 +323,7 @@ import Testing
     try r[1].write("UPDATE person SET age = 44 WHERE id = 2")
     try r[1].write("INSERT INTO visit VALUES (3, 2, 'third')")
     try settle(r)
-    #expect(r[0].store.siteName("patient") == "person")
+    #expect(r[0].store.tables.siteName("patient") == "person")
     #expect(try r[0].store.tableSurvey.waitingTables().isEmpty)
     #expect(try r[0].value("SELECT age FROM patient WHERE id = 2") == .integer(44))
     #expect(
@@ -362,7 +362,7 @@ import Testing
     try settle(r)
     for (replica, name) in zip(r, ["patient", "person"]) {
       for called in ["person", "Patient"] {
-        #expect(replica.store.siteName(called) == "person")
+        #expect(replica.store.tables.siteName(called) == "person")
         #expect(try replica.store.tableSurvey.declaredName(called) == name)
         #expect(try replica.store.tableSurvey.keyHandling(of: [called]).map(\.table) == [name])
         guard case .accepted = try replica.store.tableSurvey.trackability(of: called) else {
@@ -382,8 +382,8 @@ import Testing
     let r = try replicas()
     try r[0].write(Self.rename)
     try settle(r)
-    #expect(r[0].store.siteName("patient") == "person")
-    try r[0].store.untrack([r[0].store.siteName("patient")], at: r[0].now)
+    #expect(r[0].store.tables.siteName("patient") == "person")
+    try r[0].store.untrack([r[0].store.tables.siteName("patient")], at: r[0].now)
     try settle(r)
     #expect(
       try r[0].value("SELECT count(*) FROM sqlite_schema WHERE name GLOB '_flotilla_*patient'")
@@ -391,7 +391,7 @@ import Testing
     try r[0].write("INSERT INTO patient VALUES (8, 'Zoe', 1)")
     try settle(r)
     #expect(try r[1].content("person").count == 2)
-    #expect(try r[0].store.untrackedTables().map(\.kind) == [.old])
+    #expect(try r[0].store.untracked.all().map(\.kind) == [.old])
   }
 
   @Test func `a member cannot have a private table taken for one of the site`() throws {

@@ -35,7 +35,7 @@ import Testing
   private func repair(_ replicas: [TestReplica]) throws -> [UnmatchedContent] {
     var found: [UnmatchedContent] = []
     for (asking, other) in [(replicas[0], replicas[1]), (replicas[1], replicas[0])] {
-      let rows = try asking.store.incompleteRows(after: nil)
+      let rows = try asking.store.columns.incompleteRows(after: nil)
       guard !rows.isEmpty else { continue }
       let (_, batches) = try other.export(.rows(rows))
       found.append(try asking.merge(batches, .repair, from: other).unmatched)
@@ -52,7 +52,9 @@ import Testing
     let found = try repair(replicas)
     #expect(found.map(\.doubled) == [[HostileKeysTests.liar]])
     #expect(try self.names(replicas) == ["true", "true"])
-    for replica in replicas { #expect(try replica.store.incompleteRows(after: nil).isEmpty) }
+    for replica in replicas {
+      #expect(try replica.store.columns.incompleteRows(after: nil).isEmpty)
+    }
     #expect(replicas.map(\.store.position.digest) == digests)
   }
 

@@ -272,7 +272,7 @@ import Testing
     let key = try #require(table.key([.integer(1)]))
     let version = try #require(try replica.store.versions.version(table: table.id, key: key))
     let place = FormerKeys.Place(table: table.id, key: key, created: version.created)
-    let found = try replica.store.whereabouts(place)
+    let found = try replica.store.moved.whereabouts(place)
     let isMoving = if case .moving = found { true } else { false }
     #expect(isMoving, "it has a place of no edit")
     #expect(try replica.store.kinship.former.before(place).isEmpty)

@@ -27,7 +27,7 @@ package struct UnmatchedContent: Sendable, Equatable {
   }
 }
 
-extension Store {
+extension TableContents {
   /// A row has come, or stands, of which its values do not give the hash.
   func noteUnmatched(_ table: ReplicaTable) throws(SQLiteError) {
     if unmatched.explained[table.id] == nil {

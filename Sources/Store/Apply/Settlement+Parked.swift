@@ -7,7 +7,7 @@ import SQLite
 /// is one such choice for a set of versions, so it is the same on every replica, in whatever order
 /// they came. To try the parked rows in their order until nothing moves arrives at it: each step
 /// puts a row before those that it displaces.
-extension Store {
+extension Settlement {
   /// A parked row that could take the place of one that is spared.
   struct Yielding {
     var key: Key
@@ -86,7 +86,7 @@ extension Store {
     let others: [(key: Key, version: Version)]?
     if let known, !known.isEmpty, means.claims.areAll(of: values) {
       others = known
-    } else if try place(placement, statements, table, key) {
+    } else if try contents.place(placement, statements, table, key) {
       return .stands([key])
     } else {
       others = try rivals(of: placement, statements, table, key, means.rivals)
@@ -124,18 +124,6 @@ extension Store {
     }.sorted { Precedence($0.version, $0.key) < Precedence($1.version, $1.key) }
   }
 
-  /// Does something that is undone unless it gives true: then the triggers that keep something
-  /// derived, which a failure may have switched off, are as they were, too.
-  func attempt(_ body: () throws -> Bool) throws -> Bool {
-    try derived.whileTrying { try connection.attempt(body) }
-  }
-
-  /// A table in which nothing of a program waits to be folded.
-  func isSettled() throws(SQLiteError) -> Bool {
-    guard try Journal.isEmpty(on: connection) else { return false }
-    return try tables.comparing() == nil
-  }
-
   /// A row has changed: what is parked in its table may fit now, and what refers to it stand or
   /// fall. `isGone` tells whether it is deleted, where that is known.
   func changed(_ table: ReplicaTable, _ key: Key, isGone: Bool? = nil) {
@@ -152,59 +140,25 @@ extension Store {
     sparing isSpared: (Version) -> Bool = { _ in false }
   ) throws -> [(table: ReplicaTable, row: Yielding)] {
     let references = references
-    let settlement = try ReferenceSettlement(self, references)
+    let pass = try ReferenceSettlement(self, references)
     var due = ids
     if !references.isEmpty || isAnew {
-      try settlement.begin(parking, isAnew: isAnew)
-      due.formUnion(settlement.changed)
+      try pass.begin(parking, isAnew: isAnew)
+      due.formUnion(pass.changed)
     }
     parking.settle()
     var yielding: [Int64: [Yielding]] = [:]
     while !due.isEmpty {
       for id in due.sorted() {
         guard let table = tables.byID[id] else { continue }
-        try settlement.restore(table)
+        try pass.restore(table)
         yielding[id] = try unpark(table, sparing: isSpared)
       }
-      due = try settlement.follow(parking.takeMoved())
+      due = try pass.follow(parking.takeMoved())
     }
-    try settlement.end()
+    try pass.end()
     return yielding.sorted { $0.key < $1.key }.flatMap { id, rows in
       tables.byID[id].map { table in rows.map { (table, $0) } } ?? []
     }
-  }
-
-  /// Tries again what is parked in the tables that have changed. What a program has just written
-  /// keeps its place: it could not see what is parked, which is made again after it.
-  func settleFreed(_ edits: inout Edits) throws {
-    let from = min(parking.sparedFrom, edits.from)
-    let isAnew = references.signature != parking.signature
-    let isDue = try isAnew || parking.mustSettle || parking.room > 0 && isRecalling
-    if try !isDue && (parking.freed.isEmpty || shelf.isEmpty) {
-      parking.freed = []
-      if try parking.sparedFrom < .max && isSettled() { try parking.spare(above: .max) }
-      return parking.settle()
-    }
-    guard try isSettled() else { return try parking.spare(above: from) }
-    if isAnew { try markBroken(&edits) }
-    let yielding = try settleTables(parking.freed, isAnew: isAnew) {
-      $0.dot.origin == own && $0.dot.seq > from
-    }
-    for (table, row) in yielding where mayWrite(table) { try yield(row, table, &edits) }
-    parking.freed = []
-    try parking.spare(above: .max)
-    if isAnew { try parking.follow(references.signature) }
-  }
-
-  /// Makes a parked row again, as if it were created after those that keep its value.
-  private func yield(_ row: Yielding, _ table: ReplicaTable, _ edits: inout Edits) throws {
-    guard let old = try versions.version(table: table.id, key: row.key) else { return }
-    let moment = Dating.Moment(row.after.millisecondsSince1970 + 1)
-    var version = try make(
-      over: old, hash: old.hash, isDeleted: false, isDangling: old.isDangling, madeAt: moment,
-      table, row.key, &edits)
-    version = version.recreated(over: old)
-    try keep(version, table, row.key, old: old)
-    edits.addLong()
   }
 }

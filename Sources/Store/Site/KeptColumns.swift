@@ -25,9 +25,9 @@ package struct KeptColumns: Sendable, Equatable {
   package var rows: Int
 }
 
-extension Store {
+extension ColumnSurvey {
   /// What is kept beside rows that stand in their tables.
-  package func keptColumns() throws(StoreError) -> [KeptColumns] {
+  package func kept() throws(StoreError) -> [KeptColumns] {
     var kept: [KeptColumns] = []
     for table in tables.tracked {
       guard let statements = table.statements else { continue }
@@ -89,6 +89,7 @@ extension Store {
     }
   }
 
+  /// Goes through the rows of a table that have something beside them.
   func eachKept(
     _ table: ReplicaTable, _ body: (Key, Shelf.Entry) throws(SQLiteError) -> Void
   ) throws(SQLiteError) {

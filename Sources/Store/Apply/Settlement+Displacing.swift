@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// Rows that are in the way of another one, and give way to it.
-extension Store {
+extension Settlement {
   /// The versions of rows that stand; nil if one of them is no row of the site, or is the one that
   /// is to be placed.
   func standing(
@@ -14,7 +14,7 @@ extension Store {
         let version = try versions.version(table: table.id, key: key), !version.isDeleted,
         // The site's waits elsewhere: a program has written this one, and it is yet to be folded.
         try shelf.entry(table: table.id, key: key)?.why.isWhole != true,
-        try content(of: version, table, key) != nil
+        try contents.content(of: version, table, key) != nil
       else { return nil }
       if !found.contains(where: { $0.key == key }) { found.append((key, version)) }
     }
@@ -36,8 +36,8 @@ extension Store {
     let known = placement.parts(in: statements).known
     let insert = statements.insert(known.map(\.column))
     var isUnique = false
-    _ = try attempt {
-      _ = try writing(table, key) { () throws(SQLiteError) in
+    _ = try derived.attempt {
+      _ = try contents.writing(table, key) { () throws(SQLiteError) in
         do throws(SQLiteError) {
           try connection.run(insert, known.map(\.value.sqlite))
         } catch {
@@ -51,7 +51,7 @@ extension Store {
     let replacing = statements.replacing(known.map(\.column))
     let keys = try derived.whileLooking {
       try rivals.find {
-        _ = try writing(table, key) { () throws(SQLiteError) in
+        _ = try contents.writing(table, key) { () throws(SQLiteError) in
           try connection.run(replacing, known.map(\.value.sqlite))
         }
       }
@@ -65,16 +65,16 @@ extension Store {
     _ others: [(key: Key, version: Version)], by placement: Placement,
     _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
   ) throws -> Bool {
-    try attempt {
+    try derived.attempt {
       for (key, version) in others {
-        guard var entry = try content(of: version, table, key) else { return false }
+        guard var entry = try contents.content(of: version, table, key) else { return false }
         entry.why = .constraint
-        _ = try writing(table, key) { () throws(SQLiteError) in
+        _ = try contents.writing(table, key) { () throws(SQLiteError) in
           try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
         }
         try shelf.put(entry, table: table.id, key: key)
       }
-      return try place(placement, statements, table, key)
+      return try contents.place(placement, statements, table, key)
     }
   }
 }

@@ -2,7 +2,7 @@ import Replication
 import SQLite
 
 /// Values that were kept beside a row, on their way into columns that exist here by now.
-extension Store {
+extension Settlement {
   /// What becomes of a row.
   private struct Entering {
     /// As its table will show it.
@@ -68,7 +68,7 @@ extension Store {
     }
     // The next fold is to see that something was written over these.
     after.standIns += after.writtenOver.sorted { $0.key < $1.key }.map(\.value)
-    try keep(after, statements, table, key)
+    try contents.keep(after, statements, table, key)
     return false
   }
 
@@ -128,8 +128,8 @@ extension Store {
     let (known, keyValues) = (entering.known, (key.values ?? []).map(\.sqlite))
     guard !known.isEmpty else { return true }
     let mayDangle = try version.isDangling || isDangling(table, key)
-    return try attempt {
-      let broken = try writing(table, key) { () throws(SQLiteError) in
+    return try derived.attempt {
+      let broken = try contents.writing(table, key) { () throws(SQLiteError) in
         _ = try connection.run(
           statements.update(known.map(\.column)), known.map(\.value) + keyValues)
       }
@@ -174,7 +174,7 @@ extension Store {
     _ values: [(name: String, value: Replication.Value)], _ table: ReplicaTable, _ key: Key,
     _ statements: RowStatements
   ) throws {
-    _ = try writing(table, key) { () throws(SQLiteError) in
+    _ = try contents.writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
     try shelf.put(
@@ -248,7 +248,7 @@ extension Store {
       }
       left = others
       guard unseen != shown else { continue }
-      try logUnseen(
+      try contents.logUnseen(
         unseen, statements, table, key, by: winner, at: version.stamp.millisecondsSince1970)
     }
   }

@@ -18,10 +18,17 @@ package struct TableColumns: Sendable, Equatable {
   package var kept: [KeptColumns]
 }
 
-/// Columns by the names that they have here and at the site.
-extension Store {
-  package func tableColumns() throws(StoreError) -> [TableColumns] {
-    let kept = try keptColumns()
+/// Columns by the names that they have here and at the site, and values for which there are none.
+package struct ColumnSurvey {
+  let file: ReplicaFile
+  let tables: Tables
+  let shelf: Shelf
+
+  var connection: Connection { file.connection }
+
+  /// The tracked tables that are here.
+  package func all() throws(StoreError) -> [TableColumns] {
+    let kept = try kept()
     return tables.tracked.compactMap { table in
       guard let schema = table.schema, let statements = table.statements else { return nil }
       let columns = schema.shippedColumns.compactMap { index -> TableColumns.Column? in
@@ -36,32 +43,16 @@ extension Store {
     }
   }
 
-  /// Says for the whole site that a column which one machine calls `old` is called `new` by
-  /// another. Values that are kept for it come into the column in the same commit.
-  package func map(
-    _ name: String, _ old: String, to new: String, at now: Instant
-  ) throws(StoreError) {
-    let (table, first) = try mapping(name, old, new)
-    try edit(at: now) { edits in
-      let settings = try self.settings(Renames.settings)
-      guard
-        try self.tables.renames.publish(new, first: first, of: table.name, number: settings.id)
-      else { return try self.applySettings(isLocal: true) }
-      guard now.site != nil else { return }
-      try self.foldRest(&edits, at: now)
-    }
-  }
-
   private func untracked(_ name: String) -> StoreError {
     let all = tables.tracked.filter { !$0.isSettings && $0.isHere }
     let names = all.map { quoted($0.nameHere) }.sorted().joined(separator: ", ")
     return StoreError(
-      .table, "\(quoted(name)) is no tracked table of \(path)",
+      .table, "\(quoted(name)) is no tracked table of \(file.path)",
       remedy: names.isEmpty ? "No tracked table is here." : "Those that are: \(names)")
   }
 
   /// The table, and the first name of the column that was called `old`.
-  private func mapping(
+  func mapping(
     _ name: String, _ old: String, _ new: String
   ) throws(StoreError) -> (ReplicaTable, first: String) {
     guard let table = tables.table(called: name), table.isTracked, let statements = table.statements
@@ -101,9 +92,9 @@ extension Store {
   package func letGo(of column: String, in name: String) throws(StoreError) -> Int {
     guard let table = tables.table(called: name), table.isTracked, let statements = table.statements
     else { throw untracked(name) }
-    return try transaction {
+    return try file.transaction {
       var lighter: [(Key, Shelf.Entry)] = []
-      try self.eachKept(table) { (key, entry) throws(SQLiteError) in
+      try eachKept(table) { (key, entry) throws(SQLiteError) in
         let kept = statements.unknown(in: entry)
         let gone = kept.filter { isSameName($0.name, column) }
         guard !gone.isEmpty else { return }
@@ -114,7 +105,7 @@ extension Store {
         entry.rest &+= ContentHash().rest(to: share.value)
         lighter.append((key, entry))
       }
-      for (key, entry) in lighter { try self.shelf.put(entry, table: table.id, key: key) }
+      for (key, entry) in lighter { try shelf.put(entry, table: table.id, key: key) }
       return lighter.count
     }
   }

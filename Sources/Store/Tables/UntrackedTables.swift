@@ -25,10 +25,17 @@ package struct UntrackedTable: Sendable, Equatable {
   package var definition: String
 }
 
-/// Tables that appear while the site takes in new ones by itself.
-extension Store {
-  /// Whether the site does that.
-  package func takesNewTables() throws(StoreError) -> Bool {
+/// The tables of this file that the site does not track, and those among them that it takes in by
+/// itself.
+package struct UntrackedTables {
+  let connection: Connection
+  let meta: Meta
+  let tables: Tables
+  let survey: TableSurvey
+  let recognition: TableRecognition
+
+  /// Whether the site takes in new tables by itself.
+  package func areTakenIn() throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
       try connection.row(
         "SELECT 1 FROM _flotilla_table WHERE name = ?", [.string(Tables.takesNew)]) != nil
@@ -37,8 +44,8 @@ extension Store {
 
   /// Notes when the site begins to take in new tables: what is here by then, and was not replicated
   /// before, is not new.
-  func followNewTables(isLocal: Bool) throws {
-    guard try takesNewTables() else {
+  func follow(isLocal: Bool) throws {
+    guard try areTakenIn() else {
       try connection.run(
         "DELETE FROM _flotilla_meta WHERE name = ?", [.string(Meta.Name.takesNewTables.rawValue)])
       return
@@ -58,7 +65,7 @@ extension Store {
   }
 
   /// Every table of this file that the site does not track, in the order of the names.
-  package func untrackedTables() throws(StoreError) -> [UntrackedTable] {
+  package func all() throws(StoreError) -> [UntrackedTable] {
     let names = try TableSchema.all(on: connection)
     let (choices, here, objects) = try reporting { () throws(SQLiteError) in
       (try tables.choices.all(), try tables.namesHere(), try StoredObjects(connection))
@@ -74,18 +81,18 @@ extension Store {
   }
 
   /// Those of them that have appeared since the site takes in new tables.
-  package func newTables() throws(StoreError) -> [UntrackedTable] {
-    try untrackedTables().filter { $0.kind != .book && $0.kind != .old }
+  package func new() throws(StoreError) -> [UntrackedTable] {
+    try all().filter { $0.kind != .book && $0.kind != .old }
   }
 
   /// The same, and the version of the schema in which it is so; nil if that is `before`, or if the
   /// site does not take in new tables.
-  package func newTables(
+  package func new(
     since before: Int64?
   ) throws(StoreError) -> (version: Int64, tables: [UntrackedTable]?) {
     let version = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     if version == before { return (version, nil) }
-    return (version, try takesNewTables() ? try newTables() : nil)
+    return (version, try areTakenIn() ? try new() : nil)
   }
 
   private func kind(
@@ -94,16 +101,16 @@ extension Store {
     if try MigrationBook.isOne(name, on: connection) { return .book }
     guard choice == nil else { return .old }
     if let first = tables.names.first(of: name), tables.table(first)?.isTracked == true {
-      return .scratch(of: nameHere(first))
+      return .scratch(of: tables.nameHere(first))
     }
     if let original = ScratchName.original(of: name, among: known) {
       return .scratch(of: original)
     }
-    if case .refused(let reason, let remedy) = try tableSurvey.trackability(of: name) {
+    if case .refused(let reason, let remedy) = try survey.trackability(of: name) {
       return .refused(reason: reason, remedy: remedy)
     }
     for table in tables.tracked where !table.isHere {
-      if !tables.names.isPresent(table.id, table.name), try resembles(table, name) {
+      if !tables.names.isPresent(table.id, table.name), try recognition.resembles(table, name) {
         return .similar(to: table.name)
       }
     }

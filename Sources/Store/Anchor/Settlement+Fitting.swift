@@ -46,7 +46,8 @@ enum Fitting {
   case refuted
 }
 
-extension Store {
+/// Whether edits that are to be judged fit beside what stands.
+extension Settlement {
   /// What an edit would put into its table; the row is there, tracked, and not the settings'.
   struct Candidate {
     var item: PendingTable.Item
@@ -83,12 +84,12 @@ extension Store {
   func fits(_ candidate: Candidate) throws -> Bool {
     guard references.concern(candidate.table.id) else {
       guard let placement = candidate.placement else { return true }
-      return try attempt { try put(placement, candidate) }
+      return try derived.attempt { try put(placement, candidate) }
     }
     let (table, key) = (candidate.table, candidate.key)
     let before = try references.referred(of: table, key, on: connection)
     let known = try references.broken(table, key, References.Referred(), on: connection)
-    return try attempt {
+    return try derived.attempt {
       guard try put(candidate.placement, candidate) else { return false }
       return try references.broken(table, key, before, on: connection).isSubset(of: known)
     }
@@ -98,13 +99,13 @@ extension Store {
     let (table, statements) = (candidate.table, candidate.statements)
     try shelf.remove(table: table.id, key: candidate.item.key)
     guard let placement else {
-      return try writing(table, candidate.item.key) { () throws(SQLiteError) in
+      return try contents.writing(table, candidate.item.key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, candidate.key)
       } == nil
     }
     // Elsewhere what stands stays; who judges says that it does not fit.
     if placement.lacksValue(in: statements) { return false }
-    return try place(placement, statements, table, candidate.item.key)
+    return try contents.place(placement, statements, table, candidate.item.key)
   }
 
   /// Those of some edits that fit if all of them are accepted: rows that swap a value, or refer to
@@ -123,7 +124,7 @@ extension Store {
   private func tried(_ candidates: [Candidate]) throws -> [Candidate] {
     let references = references
     var fitting: [Candidate] = []
-    _ = try attempt {
+    _ = try derived.attempt {
       var known: [(before: References.Referred, broken: Set<Int>)] = []
       for candidate in candidates {
         let (table, key) = (candidate.table, candidate.key)

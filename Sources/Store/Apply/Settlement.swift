@@ -1,0 +1,82 @@
+import Replication
+import SQLite
+
+/// Which of the rows stand in their tables, and which are parked until they fit.
+///
+/// Two rows claim one number of a badge: one of them stands. A row refers to a customer who is not
+/// here yet: it waits. What programs have written is folded elsewhere; here versions alone decide.
+final class Settlement {
+  let connection: Connection
+  let tables: Tables
+  let versions: VersionTable
+  let shelf: Shelf
+  let contents: TableContents
+  let derived: DerivedTriggers
+  let changeLog: ChangeLog
+  /// What has changed since it was decided which rows stand.
+  let parking: Parking
+  let kinship: Kinship
+  private let ownRights: OwnRights
+  /// So many new rows go into their table with one statement.
+  var rowsTogether: Int
+  /// The foreign keys, as the schema and the rights are now.
+  private var knownReferences: (references: References, age: Int, rights: Int)?
+
+  init(
+    _ connection: Connection, _ tables: Tables, _ versions: VersionTable, _ shelf: Shelf,
+    _ contents: TableContents, _ derived: DerivedTriggers, _ changeLog: ChangeLog,
+    _ parking: Parking, _ kinship: Kinship, _ ownRights: OwnRights, rowsTogether: Int
+  ) {
+    (self.connection, self.tables, self.versions) = (connection, tables, versions)
+    (self.shelf, self.contents, self.derived) = (shelf, contents, derived)
+    (self.changeLog, self.parking, self.kinship) = (changeLog, parking, kinship)
+    (self.ownRights, self.rowsTogether) = (ownRights, rowsTogether)
+  }
+
+  /// The foreign keys between tracked tables, as the schema and the rights are now.
+  var references: References {
+    if let known = knownReferences, known.age == tables.age, known.rights == ownRights.age {
+      return known.references
+    }
+    let read = References(tables.tracked) { ownRights.rights.right(to: $0) == .none }
+    knownReferences = (read, tables.age, ownRights.age)
+    return read
+  }
+
+  /// Whether a row in its table refers to one that is not there.
+  func isDangling(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
+    guard references.mayDangle(table.id) else { return false }
+    let values = (key.values ?? []).map(\.sqlite)
+    return try references.isDangling(table.id, values, on: connection) ?? false
+  }
+
+  /// A program has deleted a row, or changed it: others may refer to what it was.
+  func noteOrphans(
+    of table: ReplicaTable, _ key: Key, isDeleted: Bool, at moment: Dating.Moment
+  ) {
+    let isReferredTo = references.to(table.id).contains { isDeleted || !$0.isToKey }
+    guard isReferredTo else { return }
+    parking.orphan(Export.RowID(table: table.id, key: key), at: moment)
+  }
+
+  /// Keeps what others refer to in a row that is about to be replaced.
+  func noteReferred(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
+    guard references.concern(table.id) else { return }
+    let values = try referred(in: table, key)
+    if !values.isEmpty {
+      parking.note(values, before: Export.RowID(table: table.id, key: key))
+    }
+  }
+
+  /// What others refer to in a row, by the number of the reference, where that does not follow from
+  /// its key.
+  func referred(in table: ReplicaTable, _ key: Key) throws(SQLiteError) -> [Int: [SQLite.Value]] {
+    var values: [Int: [SQLite.Value]] = [:]
+    for reference in references.to(table.id) where !reference.isToKey {
+      let row = try connection.row(reference.selectTargets, (key.values ?? []).map(\.sqlite))
+      let entry = try row == nil ? shelf.entry(table: table.id, key: key) : nil
+      values[reference.number] = row ?? entry.flatMap { reference.targetValues(of: $0) }
+    }
+    return values
+  }
+}
