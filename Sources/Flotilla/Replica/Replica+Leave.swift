@@ -25,7 +25,7 @@ extension Replica {
       report.site = unsent.site
       report.node = unsent.node
       report.unsent_rows = unsent.rows
-      report.open_conflicts = try await conflicts().conflicts.count
+      report.open_conflicts = try await conflicts().conflicts.count { !$0.isFresh }
       report.loss = unsent.loss
       report.shut_out = unsent.isOut
       report.parked_rows = await isAlone(unsent) ? unsent.parked : 0
