@@ -31,6 +31,25 @@ extension Store {
     return phase == .rows || phase == .firstRows
   }
 
+  /// So many rows of before are looked for in a table that was made again.
+  private static let mostPutBack = 50
+
+  /// Whether rows that went with a table are in it again, as they were or as a migration copies
+  /// them: each statement of that may have been a transaction of its own.
+  func isPutBack(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
+    if lost.hasReturned(table) { return true }
+    guard let statements = table.statements else { return false }
+    for (key, gone) in try lost.dropped(table, limit: Self.mostPutBack) {
+      guard let row = try StandingRow.read(key, statements, on: connection) else { continue }
+      let shelved = try shelf.entry(table: table.id, key: key)
+      let beside = try row.beside(shelved, statements, key, on: connection)
+      let (hash, now) = (row.hash(beside), Dating.Moment(gone.stamp.millisecondsSince1970))
+      if hash == gone.hash { return true }
+      if try putBack(row, gone, hash, table, statements, beside, at: now) != nil { return true }
+    }
+    return false
+  }
+
   /// Whether somebody has given up a parked row, knowing of it; that is forgotten.
   func takeDismissal(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
     try connection.run(

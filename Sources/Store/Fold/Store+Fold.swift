@@ -200,6 +200,7 @@ extension Store {
     let copy = try (gone ?? unsent).flatMap {
       try putBack(row, $0, hash, table, statements, beside, at: madeAt)
     }
+    if let gone, copy != nil || gone.hash == hash { lost.noteReturn(of: table) }
     let (madeAt, isImage) = (copy?.madeAt ?? madeAt, copy?.isImage ?? isImage)
     // A program has written something where a value was kept.
     var isOverKept = !beside.writtenOver.isEmpty
@@ -247,7 +248,8 @@ extension Store {
   }
 
   /// A row that is in its table no more was deleted. If it went with its table, a program has put
-  /// it in and taken it out since that is here again, and has not seen what the others have.
+  /// it in and taken it out since that is here again, and has not seen what the others have; unless
+  /// a migration has put the rows of before back.
   private func foldAbsent(
     _ old: Version?, isHeld: Bool, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
     madeAt: Dating.Moment, _ edits: inout Edits
@@ -260,7 +262,7 @@ extension Store {
     }
     // A parked one is absent without having been deleted.
     guard let statements = table.statements, let old, !old.isDeleted || repeating != nil,
-      try isHeld || repeating != nil || mayHaveStood(table, edits),
+      try isHeld || repeating != nil || mayHaveStood(table, edits) || isPutBack(table),
       try shelved?.why.isWhole != true || takeDismissal(table, key)
     else { return }
     if shelved != nil { try shelf.remove(table: table.id, key: key) }

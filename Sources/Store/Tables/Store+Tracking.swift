@@ -73,6 +73,7 @@ extension Store {
     // What came before its table was tracked, or before its columns were there, fits by now, and
     // what broke a constraint of the old schema perhaps as well.
     for table in tables.tracked where !tables.rekeying.contains(table.id) {
+      gone += try removeOutdated(table)
       gone += try unpack(
         table, why: [.table, .columns, .constraint], former: changes[table.id]?.former ?? [:])
       if table.isHere { try lost.forget(table.name, .again) }
@@ -163,25 +164,41 @@ extension Store {
   /// One that a program has written since is an edit, and what came again as it was has been in its
   /// table all the time. Gives those that went.
   private func removeReplaced(_ table: ReplicaTable) throws -> [Export.RowID] {
-    guard let statements = table.statements else { return [] }
     var gone: [Export.RowID] = []
     for (key, old) in try lost.replaced(table) {
       if try versions.version(table: table.id, key: key)?.dot == old.dot {
         try shelf.remove(table: table.id, key: key)
-        continue
+      } else if try remove(table, key, ifIs: old) {
+        gone.append(Export.RowID(table: table.id, key: key))
       }
-      let shelved = try shelf.entry(table: table.id, key: key)
-      let row = try StandingRow.read(key, statements, on: connection)
-      guard let row, try row.hash(row.beside(shelved, statements, key, on: connection)) == old.hash
-      else { continue }
-      try settlement.noteReferred(table, key)
-      _ = try contents.writing(table, key) { () throws(SQLiteError) in
-        try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
-      }
-      gone.append(Export.RowID(table: table.id, key: key))
     }
     try lost.forget(table.name, .replaced)
     return gone
+  }
+
+  /// The same of one that was dropped, and that is here again with rows of before.
+  private func removeOutdated(_ table: ReplicaTable) throws -> [Export.RowID] {
+    guard table.isHere else { return [] }
+    return try lost.comeAgain(table).compactMap { key, old in
+      let isAsItWas = try versions.version(table: table.id, key: key)?.dot == old.dot
+      guard try !isAsItWas && remove(table, key, ifIs: old) else { return nil }
+      return Export.RowID(table: table.id, key: key)
+    }
+  }
+
+  /// Takes a row out of its table that shows what a version of before says, if it does.
+  private func remove(_ table: ReplicaTable, _ key: Key, ifIs old: Version) throws -> Bool {
+    guard let statements = table.statements,
+      let row = try StandingRow.read(key, statements, on: connection)
+    else { return false }
+    let shelved = try shelf.entry(table: table.id, key: key)
+    guard try row.hash(row.beside(shelved, statements, key, on: connection)) == old.hash
+    else { return false }
+    try settlement.noteReferred(table, key)
+    _ = try contents.writing(table, key) { () throws(SQLiteError) in
+      try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
+    }
+    return true
   }
 
   /// A table has its name no more: renamed, with our triggers still on it, or dropped.

@@ -37,6 +37,8 @@ final class LostVersions: FilePart {
   private var unsentCount = 0
   private var againCount = 0
   private var endedCount = 0
+  /// Tables of which rows that went have come back as they were, since the file was opened.
+  private var returned: Set<Int64> = []
   /// What migrations have done to tables, by their local numbers, since rows went with them.
   private var remakes: [Int64: Remake] = [:]
 
@@ -135,6 +137,7 @@ final class LostVersions: FilePart {
         SELECT v.key FROM _flotilla_version AS v WHERE \(Self.homeless))
       """, [.integer(table.id)])
     versions.forgetAhead()
+    returned.remove(table.id)
     try reload()
   }
 
@@ -190,9 +193,28 @@ final class LostVersions: FilePart {
     if !table.isHere { againCount += dropped + unsent }
   }
 
+  /// A row that went with its table is in it again: somebody has put rows of before back.
+  func noteReturn(of table: ReplicaTable) { returned.insert(table.id) }
+
+  func hasReturned(_ table: ReplicaTable) -> Bool { returned.contains(table.id) }
+
+  /// Some of the versions that went with their table.
+  func dropped(
+    _ table: ReplicaTable, limit: Int
+  ) throws(SQLiteError) -> [(key: Key, version: Version)] {
+    guard count > 0 else { return [] }
+    return try found(
+      "name = ? AND why = 0 LIMIT ?", [.string(table.name), .integer(Int64(limit))])
+  }
+
   /// What stood in a table when it got another name, and was replaced since.
   func replaced(_ table: ReplicaTable) throws(SQLiteError) -> [(key: Key, version: Version)] {
     try found("name = ? AND why = 3", [.string(table.name)])
+  }
+
+  /// What stood in a table when it went, and came again or was replaced since.
+  func comeAgain(_ table: ReplicaTable) throws(SQLiteError) -> [(key: Key, version: Version)] {
+    againCount == 0 ? [] : try found("name = ? AND why = 5", [.string(table.name)])
   }
 
   private func found(
