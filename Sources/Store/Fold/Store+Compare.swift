@@ -282,9 +282,16 @@ extension Store {
     _ row: StandingRow, _ gone: Version, _ hash: UInt64, _ table: ReplicaTable,
     _ statements: RowStatements, _ beside: Beside, at now: Dating.Moment
   ) throws(SQLiteError) -> (madeAt: Dating.Moment, isImage: Bool)? {
-    guard repeating == nil, gone.hash != hash, let remake = lost.remake(of: table)
+    guard repeating == nil else { return nil }
+    guard gone.hash != hash else {
+      lost.noteReturn(of: table)
+      return nil
+    }
+    guard let remake = lost.remake(of: table),
+      let copy = try copied(row, from: gone, by: remake, statements, beside, at: now)
     else { return nil }
-    return try copied(row, from: gone, by: remake, statements, beside, at: now)
+    lost.noteReturn(of: table)
+    return copy
   }
 
   /// A row lost columns, not its content: what they count stays beside it, so that its version is

@@ -200,7 +200,6 @@ extension Store {
     let copy = try (gone ?? unsent).flatMap {
       try putBack(row, $0, hash, table, statements, beside, at: madeAt)
     }
-    if let gone, copy != nil || gone.hash == hash { lost.noteReturn(of: table) }
     let (madeAt, isImage) = (copy?.madeAt ?? madeAt, copy?.isImage ?? isImage)
     // A program has written something where a value was kept.
     var isOverKept = !beside.writtenOver.isEmpty
