@@ -108,8 +108,8 @@ extension Store {
       loser: entry.map { ConflictSide(version, $0) }, winner: winner)
   }
 
-  /// A table goes from the site, and with it what is parked beside it and was in no table: authors
-  /// keep theirs in the conflict log, `name` is what the table is called there.
+  /// A table goes from the site, and with it what is parked beside it and was in no table. Authors
+  /// keep theirs in the conflict log, under `name`.
   func logParked(_ table: ReplicaTable, as name: String) throws {
     let rule = try anchor.actingRule(of: table).name
     try shelf.walk(

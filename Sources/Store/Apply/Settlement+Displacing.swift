@@ -12,9 +12,10 @@ extension Settlement {
     for values in rows {
       guard let key = table.key(values.map(Replication.Value.init)), key != own,
         let version = try versions.version(table: table.id, key: key), !version.isDeleted,
+        case let shelved = try shelf.entry(table: table.id, key: key),
         // The site's waits elsewhere: a program has written this one, and it is yet to be folded.
-        try shelf.entry(table: table.id, key: key)?.why.isWhole != true,
-        try contents.content(of: version, table, key) != nil
+        shelved?.why.isWhole != true,
+        try contents.tableContent(table, key, beside: shelved) != nil
       else { return nil }
       if !found.contains(where: { $0.key == key }) { found.append((key, version)) }
     }

@@ -35,18 +35,19 @@ extension Store {
   private static let mostPutBack = 50
 
   /// Whether rows that went with a table are in it again, as they were or as a migration copies
-  /// them: each statement of that may have been a transaction of its own.
+  /// them. Each statement of that may have been a transaction of its own.
   func isPutBack(_ table: ReplicaTable) throws(SQLiteError) -> Bool {
-    if lost.hasReturned(table) { return true }
+    if let known = lost.hasReturned(table) { return known }
     guard let statements = table.statements else { return false }
     for (key, gone) in try lost.dropped(table, limit: Self.mostPutBack) {
       guard let row = try StandingRow.read(key, statements, on: connection) else { continue }
       let shelved = try shelf.entry(table: table.id, key: key)
       let beside = try row.beside(shelved, statements, key, on: connection)
       let (hash, now) = (row.hash(beside), Dating.Moment(gone.stamp.millisecondsSince1970))
-      if hash == gone.hash { return true }
-      if try putBack(row, gone, hash, table, statements, beside, at: now) != nil { return true }
+      _ = try putBack(row, gone, hash, table, statements, beside, at: now)
+      if lost.hasReturned(table) == true { return true }
     }
+    lost.noteReturn(of: table, false)
     return false
   }
 

@@ -3,8 +3,8 @@ import SQLite
 
 /// What the tables of the application show of the rows of the site, and how it gets there.
 ///
-/// A version says 0.5, and the column takes whole numbers alone: what the table does not show as it
-/// came is kept beside the row, so that its content is still the one that its author wrote.
+/// A version says 0.5, and the column takes whole numbers alone. What the table does not show as it
+/// came is kept beside the row: its content is still the one that its author wrote.
 final class TableContents {
   let connection: Connection
   let tables: Tables

@@ -33,14 +33,14 @@ final class Refusals {
 
   private var own: Origin { viewpoint.value.own }
 
-  /// True if this replica may do everything, and what it once held of others is yet to come again:
-  /// so is the version of a row that waits, if anybody has it.
+  /// True if this replica may do everything, and what it once held of others is yet to come again.
+  /// So is the version of a row that waits, if anybody has it.
   var isFetchingWhatWaits: Bool {
     !putBacks.isEmpty && ownRights.rights.isWhole && origins.frontier.without(own).isEmpty
   }
 
   /// Takes the rows out that still wait when the first exchange has ended, and forgets their
-  /// versions: their authors took them back before anybody else had them, or they come with the
+  /// versions. Their authors took them back before anybody else had them, or they come with the
   /// next one. The log has what stood there. Those of this replica come only if they are asked for.
   func forgetWhatWaits() throws {
     for row in try putBacks.rows() {

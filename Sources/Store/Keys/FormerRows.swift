@@ -74,7 +74,7 @@ struct FormerRows {
   }
 
   /// The same of a row that is here. What others have made of it under a key that the table did not
-  /// have here, it does not show: it is what it was before if it says the same.
+  /// have here, it does not show. It is what it was before if it says the same.
   func descent(
     of row: StandingRow, _ values: [Replication.Value], _ statements: RowStatements, _ key: Key,
     _ formers: [(former: Former, map: KeyMapping)], _ isTold: Bool

@@ -212,8 +212,8 @@ struct TableRecognition {
     return (table, name, twin)
   }
 
-  /// Decides about a table that the site tracks from now on: a table that is here already is held
-  /// back, unless there is nothing in it to lose, or somebody here has said so before.
+  /// Decides about a table that the site tracks from now on. One that is here already is held back,
+  /// unless there is nothing in it to lose, or somebody here has said so before.
   ///
   /// True if its rows may be an old copy. What a program has written into a table that it made
   /// here, since this machine is one of the site, are edits like any other.

@@ -37,8 +37,9 @@ final class LostVersions: FilePart {
   private var unsentCount = 0
   private var againCount = 0
   private var endedCount = 0
-  /// Tables of which rows that went have come back as they were, since the file was opened.
-  private var returned: Set<Int64> = []
+  /// Whether rows that went with a table have come back, by its local number: that none has holds
+  /// in the open transaction alone.
+  private var returned: [Int64: Bool] = [:]
   /// What migrations have done to tables, by their local numbers, since rows went with them.
   private var remakes: [Int64: Remake] = [:]
 
@@ -137,7 +138,7 @@ final class LostVersions: FilePart {
         SELECT v.key FROM _flotilla_version AS v WHERE \(Self.homeless))
       """, [.integer(table.id)])
     versions.forgetAhead()
-    returned.remove(table.id)
+    returned[table.id] = nil
     try reload()
   }
 
@@ -194,9 +195,14 @@ final class LostVersions: FilePart {
   }
 
   /// A row that went with its table is in it again: somebody has put rows of before back.
-  func noteReturn(of table: ReplicaTable) { returned.insert(table.id) }
+  func noteReturn(of table: ReplicaTable, _ hasReturned: Bool = true) {
+    returned[table.id] = hasReturned
+  }
 
-  func hasReturned(_ table: ReplicaTable) -> Bool { returned.contains(table.id) }
+  /// Nil if nobody has looked.
+  func hasReturned(_ table: ReplicaTable) -> Bool? { returned[table.id] }
+
+  func begin() { returned = returned.filter(\.value) }
 
   /// Some of the versions that went with their table.
   func dropped(

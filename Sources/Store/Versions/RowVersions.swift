@@ -67,7 +67,7 @@ final class RowVersions {
     }
   }
 
-  /// Deleted versions whose keys have another number of columns than the table: a version of
+  /// Deleted versions whose keys have another number of columns than the table. A version of
   /// Flotilla that knew no shapes made them after a migration, and no peer can read them.
   func dropForeign(_ table: ReplicaTable) throws(SQLiteError) {
     let keys = try connection.rows(

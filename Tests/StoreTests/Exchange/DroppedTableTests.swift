@@ -152,18 +152,22 @@ import Testing
     #expect(try Verdict(r, Self.words).faults == [])
   }
 
-  /// In one go, or after the table was seen missing.
+  /// Drops the table and makes it again, in one go or after it was seen missing.
+  private func makeAgain(_ replica: TestReplica, isMissed: Bool) throws {
+    try replica.write("BEGIN; DROP TABLE word")
+    if isMissed {
+      try replica.write("COMMIT")
+      try replica.foldAll()
+      try replica.write("BEGIN")
+    }
+    try replica.write("\(Self.schema); COMMIT")
+    try replica.foldAll()
+  }
+
   @Test(arguments: [false, true])
   func `what is written in the table made again was not written over`(isMissed: Bool) throws {
     let r = try line()
-    try r[1].write("BEGIN; DROP TABLE word")
-    if isMissed {
-      try r[1].write("COMMIT")
-      try r[1].foldAll()
-      try r[1].write("BEGIN")
-    }
-    try r[1].write("\(Self.schema); COMMIT")
-    try r[1].foldAll()
+    try makeAgain(r[1], isMissed: isMissed)
     try r[1].write("INSERT INTO word VALUES ('alpha', 'again'), ('Gamma', 3)")
     try r[1].foldAll()
     try r[0].pull(from: r[1])
@@ -180,18 +184,11 @@ import Testing
     }
   }
 
-  /// In one go, or after the table was seen missing. An application empties a cache like this.
+  /// An application empties a cache like this.
   @Test(arguments: [false, true])
   func `what comes and goes in the table made again deletes nothing`(isMissed: Bool) throws {
     let r = try line()
-    try r[1].write("BEGIN; DROP TABLE word")
-    if isMissed {
-      try r[1].write("COMMIT")
-      try r[1].foldAll()
-      try r[1].write("BEGIN")
-    }
-    try r[1].write("\(Self.schema); COMMIT")
-    try r[1].foldAll()
+    try makeAgain(r[1], isMissed: isMissed)
     try r[1].write("INSERT INTO word VALUES ('alpha', 'again'); DELETE FROM word")
     try r[1].foldAll()
     try r[0].pull(from: r[1])
