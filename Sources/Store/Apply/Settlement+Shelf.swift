@@ -30,8 +30,8 @@ extension Settlement {
       Shelf.Entry(why: why, values: named, keyCount: shape.keyCount), table: table.id, key: key)
   }
 
-  /// Takes a row that met a constraint out of its table, so that others find its value free. What it
-  /// is to be is on the shelf: a later version of it may come before it is tried again.
+  /// Takes a row that met a constraint out of its table, so that others find its value free. What
+  /// it is to be is on the shelf: a later version of it may come before it is tried again.
   func postpone(
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
     _ application: inout Application

@@ -246,8 +246,8 @@ extension Store {
       statements.shape(with: beside.extras), version, .values(beside.said(row.values ?? [])))
   }
 
-  /// A row that is in its table no more was deleted. One that went with its table was not: since the
-  /// table is here again, a program has put the row in and taken it out, and never saw the others'.
+  /// A row that is in its table no more was deleted. One that went with its table was not: since
+  /// that is here again a program has put the row in and taken it out, and never saw the others'.
   /// It was if a migration has put the rows of before back.
   private func foldAbsent(
     _ old: Version?, isHeld: Bool, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
