@@ -84,6 +84,28 @@ extension BadInputTests {
       }
     }
 
+    @Test func `are in the log of who wrote them once the table is untracked`() async throws {
+      try await Desk.with { desk in
+        let address = try await pair(desk)
+        try await desk.succeed("untrack", "a.db", "orders")
+        try await desk.succeed("sync", "b.db", address)
+        #expect(try await desk.succeed("conflicts", "a.db").contains("no conflicts"))
+        let listed = try await desk.succeed("conflicts", "b.db", "--json")
+        let id = try #require(listed.firstMatch(of: /"id":(\d+),"key":{[^}]*"o"}/)?.1)
+        let shown = try await desk.succeed("conflicts", "b.db", "show", String(id))
+        #expect(shown.contains("customer has no row c"), "\(shown)")
+        try await desk.succeed("sql", "b.db", "INSERT INTO customer VALUES ('c', 'Ann again')")
+        let free = try await desk.succeed("conflicts", "b.db", "show", String(id))
+        #expect(free.contains("its table is replicated no more"), "\(free)")
+        let refused = try await desk.flotilla("conflicts", "b.db", "restore", String(id))
+        #expect(refused.status == 1 && refused.error.contains("flotilla track"), "\(refused)")
+        // What writes it again is a statement that SQLite takes.
+        let statement = try await desk.succeed("conflicts", "b.db", "show", String(id), "--sql")
+        try await desk.sql("b.db", statement)
+        #expect(try await desk.sql("b.db", "SELECT amount FROM orders WHERE id = 'o'") == "7")
+      }
+    }
+
     /// Its table is not here, or not any more: what its key is called others have said.
     @Test func `of a missing table have a key with names`() async throws {
       try await Desk.with { desk in

@@ -41,6 +41,11 @@ struct AuthorNames {
       reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
       winner: try side(conflict.winner, beside: conflict.loser, store),
       loser: try side(conflict.loser, beside: conflict.winner, store))
+    if conflict.reason == Reason.parked.name,
+      try !store.trackedTables().contains(where: { isSameName($0.name, conflict.table) })
+    {
+      report.because = "its table is replicated no more, and the row was parked beside it"
+    }
     if [.rekeyed, .dismissed].contains(conflict.state),
       let (key, rows) = try store.conflictLog.rekeyed(conflict)
     {

@@ -36,7 +36,7 @@ extension Replica {
     for (index, reason) in reasons.enumerated() {
       let parked = index - report.conflicts.count
       if parked < 0 {
-        report.conflicts[index].because = reason
+        report.conflicts[index].because = reason ?? report.conflicts[index].because
       } else {
         report.parked[parked].because = report.parked[parked].because ?? reason
       }
@@ -119,7 +119,7 @@ extension Replica {
       }
     }
     guard var found else { throw unknown(id) }
-    found.because = await hindrances([found.parkedRow]).first ?? nil
+    found.because = await hindrances([found.parkedRow]).first?.flatMap(\.self) ?? found.because
     var all = [found]
     await addStanding(to: &all)
     return all[0]

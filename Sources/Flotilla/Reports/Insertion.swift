@@ -10,9 +10,12 @@ package func insertion(of row: [String: SQLValue], into table: String) -> String
 }
 
 /// The same where the row may be there: `… ON CONFLICT("id") DO UPDATE SET "v" = excluded."v";`.
+/// Of a table that is replicated no more the columns of the key are not known.
 package func writing(
   of row: [String: SQLValue], key: [String], into table: String
 ) -> String {
+  guard key.allSatisfy({ name in row.keys.contains { isSameName($0, name) } })
+  else { return insertion(of: row, into: table) }
   let others = row.keys.sorted().filter { name in !key.contains { isSameName($0, name) } }
   let settings = others.map { "\(quoted($0)) = excluded.\(quoted($0))" }.joined(separator: ", ")
   let action = others.isEmpty ? "NOTHING" : "UPDATE SET \(settings)"
