@@ -166,12 +166,12 @@ extension Store {
   ) throws {
     let (table, standing, entry) = (opinion.table, opinion.standing, opinion.entry)
     var judgement = opinion.judgement
-    var overruled: Shelf.Entry?
+    var left: Leaving?
     var isPlaced = false
     if judgement == .accepted {
-      if let standing, !standing.isDeleted, viewpoint.isLost(standing, to: item.version) {
-        overruled = try contents.content(of: standing, table, item.key)
-      }
+      // Before the edit is put into its table, to see whether it fits.
+      let isLogged = standing.map { viewpoint.isLost($0, to: item.version) } ?? false
+      left = try leaving(opinion.held, to: item.version, isLogged: isLogged, table, item.key)
       switch fitting {
       case .assumed: break
       case .refuted: judgement = .rejected(.parked)
@@ -208,7 +208,7 @@ extension Store {
     case (.rejected(let reason), _): try reject(item, opinion, reason, &edits, at: now)
     default:
       try accept(
-        item, opinion, over: overruled, isPlaced: isPlaced, &edits, &application, at: now)
+        item, opinion, leaving: left, isPlaced: isPlaced, &edits, &application, at: now)
     }
   }
 
@@ -224,7 +224,7 @@ extension Store {
   }
 
   private func accept(
-    _ item: PendingTable.Item, _ opinion: Opinion, over overruled: Shelf.Entry?, isPlaced: Bool,
+    _ item: PendingTable.Item, _ opinion: Opinion, leaving: Leaving?, isPlaced: Bool,
     _ edits: inout Edits, _ application: inout Application, at now: Instant
   ) throws {
     let (table, standing, rule) = (opinion.table, opinion.standing, opinion.rule)
@@ -234,7 +234,7 @@ extension Store {
       let reason: Reason = rule == NewestWins.self ? .older : .unseen
       try conflicts.put(
         table.name, item.key, at: now.moment, reason, rule: rule.name,
-        loser: overruled.map { ConflictSide(standing, $0) },
+        loser: leaving?.content.map { ConflictSide(standing, $0) },
         winner: ConflictSide(item.version, opinion.entry ?? table.keyEntry(item.key)))
     }
     if let standing, !standing.isTentative, standing.term == office.term,
@@ -247,7 +247,8 @@ extension Store {
       epoch: nextEpoch(over: opinion.held, item.version), at: now.stamp)
     let row = table.shaped(certificate, opinion.entry, item.key)
     try stand(
-      row, table, item.key, over: opinion.held, isPlaced: isPlaced, at: now, &application)
+      row, table, item.key, over: opinion.held, leaving: leaving, isPlaced: isPlaced, at: now,
+      &application)
     edits.add(row.shape, certificate, row.row.content)
   }
 

@@ -222,14 +222,17 @@ extension Store {
   @_optimize(speed)
   func stand(
     _ row: ShapedRow, _ table: ReplicaTable, _ key: Key, over old: Version?,
-    isPlaced: Bool = false, at now: Instant, _ application: inout Application
+    leaving: Leaving? = nil, isPlaced: Bool = false, at now: Instant,
+    _ application: inout Application
   ) throws {
     let incoming = row.row.version
     let gone = old == nil ? try lost.version(table, key) : nil
     if let gone, gone.rank > incoming.rank { return }
-    if old?.isDeleted == false { try settlement.noteReferred(table, key) }
+    if let left = try leaving ?? self.leaving(old, to: incoming, table, key) {
+      settlement.noteReferred(left.referred, table, key)
+      if let old { try keepReplaced(old, left.content, by: incoming, table, key, at: now) }
+    }
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
-    if let old { try keepReplaced(old, by: incoming, table, key, at: now) }
     try rowVersions.keep(incoming, table, key, old: old)
     if let old, !old.isDeleted { try moved.noteReplaced(old, by: incoming, table, key) }
     if incoming.hasNumbering { try moved.noteFormer(of: row, table, key) }

@@ -61,8 +61,10 @@ final class Settlement {
 
   /// Keeps what others refer to in a row that is about to be replaced.
   func noteReferred(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
-    guard references.concern(table.id) else { return }
-    let values = try referred(in: table, key)
+    noteReferred(try referred(in: table, key), table, key)
+  }
+
+  func noteReferred(_ values: [Int: [SQLite.Value]], _ table: ReplicaTable, _ key: Key) {
     if !values.isEmpty {
       parking.note(values, before: Export.RowID(table: table.id, key: key))
     }
@@ -72,6 +74,7 @@ final class Settlement {
   /// its key.
   func referred(in table: ReplicaTable, _ key: Key) throws(SQLiteError) -> [Int: [SQLite.Value]] {
     var values: [Int: [SQLite.Value]] = [:]
+    guard references.concern(table.id) else { return values }
     for reference in references.to(table.id) where !reference.isToKey {
       let row = try connection.row(reference.selectTargets, (key.values ?? []).map(\.sqlite))
       let entry = try row == nil ? shelf.entry(table: table.id, key: key) : nil

@@ -230,15 +230,18 @@ struct UndoSearch {
 }
 
 extension Store {
-  /// Keeps a row as it stands, if one may want it back once another version has taken its place.
+  /// Keeps a row as it stood, if one may want it back once another version has taken its place.
   func keepReplaced(
-    _ old: Version, by version: Version, _ table: ReplicaTable, _ key: Key, at now: Instant
+    _ old: Version, _ content: Shelf.Entry?, by version: Version, _ table: ReplicaTable,
+    _ key: Key, at now: Instant
   ) throws {
-    guard undo.wants(old, under: version), !table.isSettings,
-      let content = try contents.content(of: old, table, key)
-    else { return }
+    guard let content, mayWantBack(old, under: version, table) else { return }
     try undo.keep(
       ConflictSide(old, content), of: table.name, key, by: version, at: now.moment)
+  }
+
+  func mayWantBack(_ old: Version, under version: Version, _ table: ReplicaTable) -> Bool {
+    undo.wants(old, under: version) && !table.isSettings
   }
 
   /// Writes down how far each author has come here.
