@@ -163,6 +163,26 @@ import Testing
     #expect(told == ["d remove -"])
   }
 
+  /// To see whether an edit fits, the anchor puts it into its table first.
+  @Test func `an anchor keeps a row as it stood, not as the edit made it`() throws {
+    let site = try AnchorSite("newest-wins")
+    let anchor = site.anchor.store
+    try anchor.members.note([
+      KnownAuthor(origin: site.a.origin, node: Self.member, name: "a", life: 1)
+    ])
+    try anchor.undo.begin()
+    try site.anchor.write("INSERT INTO note(id, text) VALUES ('q', 'asked')", at: 2)
+    try site.meet()
+    let since: Int64 = 1_799_000_050_000
+    try site.a.write("UPDATE note SET text = 'spoilt' WHERE id = 'r'", at: 100)
+    try site.a.write("DELETE FROM note WHERE id = 'q'", at: 101)
+    try site.meet()
+    #expect(try site.anchor.text() == "spoilt" && site.anchor.text("q") == nil)
+    let rows = try anchor.undoable(of: Self.member, since: since).rows
+    let told = rows.map { "\($0.way.rawValue) \(word($0.before?.values.last?.value))" }
+    #expect(told.sorted() == ["put-back asked", "put-back base"])
+  }
+
   @Test func `numbers that somebody else has written end nothing`() throws {
     let (keeper, other) = try pair()
     try keeper.write(
