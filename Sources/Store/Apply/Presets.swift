@@ -9,8 +9,8 @@ final class Presets {
   private let table: ReplicaTable
   private let statements: RowStatements
   private let connection: Connection
-  /// For each column that was asked about the value that most rows have, and whether two have it.
-  private var commonest: [Int: (value: SQLite.Value, isShared: Bool)] = [:]
+  /// For each column that was asked about the value that is there most often, and how often.
+  private var commonest: [Int: (value: SQLite.Value, count: Int64, of: Int64)] = [:]
   private var written: Set<Key>?
 
   init(_ table: ReplicaTable, _ statements: RowStatements, _ connection: Connection) {
@@ -26,14 +26,29 @@ final class Presets {
     _ standing: SQLite.Value, _ column: Int, of key: Key
   ) throws(SQLiteError) -> Bool {
     if statements.defaults[column] == Replication.Value(standing) { return true }
-    if commonest[column] == nil { commonest[column] = try read(column) }
-    guard let (value, isShared) = commonest[column], value == standing else { return false }
-    if isShared { return true }
-    if written == nil { written = try Journal.writtenKeys(of: table, on: connection) }
-    return written?.contains(key) == false
+    guard let most = try commonest(column), most.value == standing, try !hasComputed(column)
+    else { return false }
+    if most.count > 1 { return true }
+    return try !isWritten(key)
   }
 
-  private func read(_ column: Int) throws(SQLiteError) -> (SQLite.Value, Bool)? {
-    try statements.commonest(column, on: connection).map { ($0.value, $0.count > 1) }
+  /// Whether a program is known to have written a row since.
+  func isWritten(_ key: Key) throws(SQLiteError) -> Bool {
+    if written == nil { written = try Journal.writtenKeys(of: table, on: connection) }
+    return written?.contains(key) == true
+  }
+
+  /// Whether the migration has computed a column, row by row: no value is that of most.
+  func hasComputed(_ column: Int) throws(SQLiteError) -> Bool {
+    try commonest(column).map { $0.count <= $0.of / 2 } ?? false
+  }
+
+  private func commonest(
+    _ column: Int
+  ) throws(SQLiteError) -> (value: SQLite.Value, count: Int64, of: Int64)? {
+    if commonest[column] == nil {
+      commonest[column] = try statements.commonest(column, on: connection)
+    }
+    return commonest[column]
   }
 }

@@ -21,8 +21,9 @@ extension Settlement {
   /// parked by that.
   ///
   /// What an application has written into a new column before anybody looked stays: it is newer.
-  /// What the migration has put into all rows does not. What a program has written without having
-  /// seen the kept value goes to the log with that.
+  /// What the migration has put there does not: what most rows show. If no value is that of most,
+  /// it has computed them: what another machine has written stands over that. Of two values that
+  /// were written apart one goes to the log.
   func unpackColumns(
     _ entry: Shelf.Entry, _ version: Version, _ table: ReplicaTable, _ key: Key,
     _ statements: RowStatements, _ presets: Presets, _ former: [String: String]
@@ -43,7 +44,15 @@ extension Settlement {
     let columns = statements.columns(for: entry.values.map(\.name), entry.values.map(\.value))
     entering.counted = statements.countedNames(
       version.hash, shown, before, kept: Set(columns.compactMap(\.column)), former: former)
-    try choose(&entering, columns, statements) { try presets.holds(standing[$0], $0, of: key) }
+    let isAsMigrated =
+      try entering.counted == nil && contents.isTheirs(version)
+      && statements.shows(version.hash, shown, before, without: columns.compactMap(\.column))
+      && !presets.isWritten(key)
+    try choose(&entering, columns, statements) { (column) throws(SQLiteError) in
+      if try presets.holds(standing[column], column, of: key) { return .migration(isShared: true) }
+      guard isAsMigrated, try presets.hasComputed(column) else { return .program }
+      return .migration(isShared: false)
+    }
     for (column, standIn) in zip(beside.places, beside.standIns)
     where statements.takes(standIn.value, in: column) && standIn.value != shown[column] {
       entering.known.append((column, standIn.value.sqlite))
@@ -72,12 +81,19 @@ extension Settlement {
     return false
   }
 
-  /// Which of the values go into their columns. `isPreset` tells of a column of a row that a
-  /// program may have written whether nobody has written what stands there.
+  /// Who has put into a new column what stands there.
+  private enum Filler {
+    case program
+    /// The same into all rows, or into each its own.
+    case migration(isShared: Bool)
+  }
+
+  /// Which of the values go into their columns. `filler` is asked about rows that a program may
+  /// have written.
   private func choose(
     _ entering: inout Entering, _ columns: [(index: Int, column: Int?)],
-    _ statements: RowStatements, isPreset: (Int) throws -> Bool
-  ) throws {
+    _ statements: RowStatements, filler: (Int) throws(SQLiteError) -> Filler
+  ) throws(SQLiteError) {
     let entry = entering.entry
     let (names, values) = (entry.values.map(\.name), entry.values.map(\.value))
     for (index, column) in columns {
@@ -98,9 +114,14 @@ extension Settlement {
           }
           if isShown { continue }
         }
-      } else if try !isPreset(column) {
-        entering.unseen.append((column, kept.sqlite))
-        continue
+      } else {
+        switch try filler(column) {
+        case .program:
+          entering.unseen.append((column, kept.sqlite))
+          continue
+        case .migration(isShared: false): entering.unseen.append((column, shown.sqlite))
+        case .migration: break
+        }
       }
       if kept == .null, statements.isRequired[column] {
         let name = statements.shape.columns[column]

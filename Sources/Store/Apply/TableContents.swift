@@ -82,6 +82,11 @@ final class TableContents {
     }
   }
 
+  /// Whether another machine has written a row, and not its migration alone.
+  func isTheirs(_ version: Version) -> Bool {
+    version.edit.origin != viewpoint.value.own && version.image == nil
+  }
+
   /// Keeps a row whole that is replaced without anybody having made a version of it.
   func logUnseen(
     _ values: [SQLite.Value], _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,

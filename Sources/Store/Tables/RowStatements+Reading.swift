@@ -192,6 +192,16 @@ extension RowStatements {
     return nil
   }
 
+  /// Whether a row shows what a version of that hash says, but for these columns: what that says of
+  /// them is beside it.
+  func shows(
+    _ hash: UInt64, _ values: [Replication.Value], _ beside: Beside, without columns: [Int]
+  ) -> Bool {
+    var counted: [String?] = shape.columns
+    for column in columns { counted[column] = nil }
+    return sum(values, beside, counted).value == hash
+  }
+
   private func sum(
     _ values: [Replication.Value], _ beside: Beside, _ counted: [String?]
   ) -> ContentHash {

@@ -8,16 +8,16 @@ import Testing
 /// has not made it yet. What the migration puts into rows is nobody's edit.
 @Suite struct RemadeTableTests {
   /// Two replicas with the rows a to c; an hour later the second one is to hear of the first again.
-  private func replicas(_ columns: String, _ rows: String, slice: Int = 500) throws
-    -> (TestReplica, TestReplica)
-  {
+  private func replicas(
+    _ columns: String, _ rows: String, inserting named: String? = nil, slice: Int = 500
+  ) throws -> (TestReplica, TestReplica) {
     var pace = Pace()
     pace.comparedRows = slice
     let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, \(columns))"
     let a = try TestReplica(1, schema: schema, tracking: ["note"], pace: pace)
     let b = try TestReplica(2, schema: schema, pace: pace)
     try b.pull(from: a)
-    try a.write("INSERT INTO note VALUES \(rows)")
+    try a.write("INSERT INTO note\(named.map { "(\($0))" } ?? "") VALUES \(rows)")
     try a.foldAll()
     try b.exchange(with: a)
     for replica in [a, b] { replica.clock += 3_600_000 }
@@ -84,6 +84,25 @@ import Testing
     try b.foldAll()
     try expectEqual(a, b, unseen: [.text(Array("old".utf8))])
     #expect(try shown(a, "email") == ["a old", "b new", "c old"])
+  }
+
+  /// A column was GENERATED, and is an ordinary one now: both have it made of what it showed.
+  @Test func `what is written elsewhere stands over what a migration computes here`() throws {
+    let (a, b) = try replicas(
+      "n, gross GENERATED ALWAYS AS (n * 2) VIRTUAL", "('a', 1), ('b', 2), ('c', 3)",
+      inserting: "id, n")
+    try remake(a, "n, gross", from: "n, gross")
+    try a.foldAll()
+    try a.write("UPDATE note SET gross = 100 WHERE id = 'a'")
+    try a.foldAll()
+    try b.pull(from: a)
+    // What its own program has made of a row since says more than what that had elsewhere.
+    try b.write("UPDATE note SET n = 30 WHERE id = 'c'")
+    try b.foldAll()
+    try remake(b, "n, gross", from: "n, gross")
+    try b.foldAll()
+    try expectEqual(a, b, unseen: [.integer(6), .integer(2)])
+    #expect(try shown(a, "gross") == ["a 100", "b 4", "c 60"])
   }
 
   @Test(arguments: [1, 500])
