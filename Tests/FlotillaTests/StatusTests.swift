@@ -206,6 +206,27 @@ extension NodeTests {
       }
     }
 
+    @Test func `tells what helps a table that cannot be replicated as it is`() async throws {
+      try await TestSite.with { site in
+        let (a, b) = (try await site.replica("a"), try await site.replica("b"))
+        let first = try await site.run(a)
+        let second = try await site.run(b, to: [first])
+        #expect(try await eventually { try await second.isInSync })
+        await second.stop()
+        func remark(after sql: String) async throws -> String {
+          try b.write("DROP TABLE item; \(sql)")
+          return try await b.library.status(all: true).remarks.first ?? ""
+        }
+        let keyless = try await remark(after: "CREATE TABLE item (id TEXT NOT NULL, text TEXT)")
+        #expect(keyless.hasPrefix("table item is tracked, but cannot be replicated as it is here: "))
+        #expect(keyless.contains("has no PRIMARY KEY"))
+        #expect(keyless.contains(#"(make it anew with PRIMARY KEY("id"), as the site has it, "#))
+        try b.write("CREATE TABLE kept (id TEXT PRIMARY KEY NOT NULL)")
+        let view = try await remark(after: "CREATE VIEW item AS SELECT * FROM kept")
+        #expect(view.contains("is a view; 0 rows wait for it (Track the tables"))
+      }
+    }
+
     @Test func `tells of a table that is gone, and is in sync once its rows wait`() async throws {
       try await TestSite.with { site in
         let (a, b) = (try await site.replica("a"), try await site.replica("b"))

@@ -86,15 +86,19 @@ struct StatusRemarks: Sendable {
   /// A table that the site tracks and whose rows cannot be seen here.
   private func remark(on table: WaitingTable) -> String {
     if let question = table.question { return remark(on: table, question) }
-    var text = "table \(table.name) is tracked, but not here: \(table.reason); "
+    let (file, word) = (shellWord(path), shellWord(table.name))
+    var text = "table \(table.name) is tracked, but "
+    text += table.isMissing ? "not here" : "cannot be replicated as it is here"
+    text += ": \(table.reason); "
     text += "\(counted(table.rows, "row")) \(table.rows == 1 ? "waits" : "wait") for it"
     if table.lost > 0 {
       text += ", and \(table.lost) that went with it are to come from other nodes again"
     }
+    guard table.isMissing else { return text + (table.remedy.map { " (\($0))" } ?? "") }
     return text
-      + " (create it with the site's primary key, or: flotilla schema \(shellWord(path)) --adopt "
-      + "NODE; if a table that holds its rows was renamed, then --map "
-      + "\(shellWord(table.name))=NEW)"
+      + " (create it with the site's primary key, or: flotilla schema \(file) --adopt NODE; "
+      + "if a table that holds its rows was renamed, then --map \(word)=NEW; if no machine is to "
+      + "have it any more: flotilla untrack \(file) \(word))"
   }
 
   /// A table that is here, and that the site has not taken in.

@@ -16,6 +16,12 @@ extension TableSurvey {
       if case .refused(let why, let how) = try trackability(of: table.nameHere) {
         (reason, remedy) = (why, how)
       }
+      let isKeyless = try isKeyless(table.nameHere)
+      if isKeyless == true, let key = table.keyShape?.columns.map({ quoted($0.name) }) {
+        remedy =
+          "make it anew with PRIMARY KEY(\(key.joined(separator: ", "))), as the site has it, and "
+          + "copy its rows"
+      }
       let (rows, lost) = try reporting { () throws(SQLiteError) in
         (
           try connection.scalar(
@@ -27,10 +33,23 @@ extension TableSurvey {
       }
       waiting.append(
         WaitingTable(
-          name: table.nameHere, reason: reason, remedy: remedy, rows: Int(rows), lost: lost,
+          name: table.nameHere, isMissing: isKeyless == nil, reason: reason, remedy: remedy, rows: Int(rows), lost: lost,
           question: question))
     }
     return waiting
+  }
+
+  /// Whether a table has no primary key; nil if there is nothing of that name.
+  private func isKeyless(_ name: String) throws(StoreError) -> Bool? {
+    try reporting { () throws(SQLiteError) in
+      try connection.row(
+        """
+        SELECT type = 'table' AND NOT EXISTS (
+          SELECT 1 FROM pragma_table_info(?1, 'main') WHERE pk > 0)
+        FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE
+        """, [.string(name)]
+      ).map { $0[0].integer == 1 }
+    }
   }
 
   /// Whether a table is here by now for which rows wait; told beside a node that may run.

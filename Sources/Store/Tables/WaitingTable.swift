@@ -6,6 +6,8 @@ import Replication
 /// shown by `status` and `doctor`, for nothing else says that these rows are not seen here.
 package struct WaitingTable: Sendable, Equatable {
   package var name: String
+  /// Whether there is nothing of that name here.
+  package var isMissing: Bool
   /// Why it cannot be replicated here, as `track` would say: there is no such table, it has no
   /// primary key, it is a view.
   package var reason: String
