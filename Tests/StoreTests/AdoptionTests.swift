@@ -163,6 +163,22 @@ import Testing
   }
 
   /// A trigger that names a missing column would make every write of a program fail.
+  @Test func `takes a new table under a name of before for another one`() throws {
+    let migration = "ALTER TABLE note RENAME TO task; CREATE TABLE note(id INTEGER PRIMARY KEY, due)"
+    let (first, second) = try pair(migration)
+    try second.pull(from: first)
+    let told = try adopt(second, from: first)
+    #expect(told.steps.isEmpty)
+    let what = "is another table at one, where this one has a name of later"
+    #expect(told.differences.map(\.what).contains(what), "\(told.differences)")
+    try second.write("ALTER TABLE note RENAME TO task")
+    try second.foldAll()
+    #expect(try adopt(second, from: first).steps.map(\.name) == ["note"])
+    #expect(try second.application.prepareRows("SELECT name FROM pragma_table_info('note')") == [
+      "id", "due",
+    ])
+  }
+
   @Test func `leaves out what names something that is not added`() throws {
     let (first, second) = try pair(
       """

@@ -74,7 +74,8 @@ extension SchemaNode {
   func parkedForNothing() throws -> [String] {
     let parked = try store.tableSurvey.parkedRows()
     // One of two that wait for each other, or for the same value, may be in the way of the other.
-    guard parked.count == 1 else { return [] }
+    // And where a parent was deleted and its number given again, the row means the one that is gone.
+    guard parked.count == 1, parked[0].stray == nil else { return [] }
     return try parked.filter(fits).map { "\($0.table) row is parked (\($0.why)) and would fit" }
   }
 

@@ -20,6 +20,9 @@ struct AdoptionPlan {
   /// The same of tables, in small letters.
   private var renamedTables: Set<String> = []
   private var books: [String] = []
+  /// First names of tables that have another one there by now: what is called so there is none of
+  /// these. In small letters.
+  private var left: Set<String> = []
   /// All names, and those of what differs and is not added, in small letters.
   private var known: Set<String> = []
   private var missing: Set<String> = []
@@ -45,6 +48,10 @@ struct AdoptionPlan {
     }
     let theirs = try there.objects()
     known = Set(mine.keys).union(theirs.map { folded($0.name) })
+    for object in theirs where object.kind == .table {
+      guard let first = store.tables.names.first(of: object.name) else { continue }
+      if !isSameName(first, object.name) { left.insert(folded(first)) }
+    }
     for object in theirs {
       switch object.kind {
       case .table: try compare(table: object)
@@ -87,7 +94,8 @@ struct AdoptionPlan {
       untouched.insert(table)
       return books.append(name)
     }
-    if let local = store.tables.known(there: name), !isSameName(local.nameHere, name) {
+    let isAnother = left.contains(table)
+    if !isAnother, let local = store.tables.known(there: name), !isSameName(local.nameHere, name) {
       let called = quoted(local.nameHere)
       untouched.insert(table)
       renamedTables.insert(folded(local.nameHere))
@@ -117,6 +125,12 @@ struct AdoptionPlan {
       return differ(
         .table, name, name, "is declared otherwise at \(node), and is not replicated here",
         "If it is the site's table: flotilla track DB TABLE")
+    }
+    guard !isAnother else {
+      untouched.insert(table)
+      return differ(
+        .table, name, name, "is another table at \(node), where this one has a name of later",
+        Self.migrate)
     }
     guard own.text != object.text else { return }
     guard let other = try TableSchema.read(name, on: there.connection),
