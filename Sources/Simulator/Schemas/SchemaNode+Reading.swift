@@ -73,10 +73,11 @@ extension SchemaNode {
   /// Parked rows that would fit.
   func parkedForNothing() throws -> [String] {
     let parked = try store.tableSurvey.parkedRows()
-    // One of two that wait for each other, or for the same value, may be in the way of the other.
-    // And where a parent was deleted and its number given again, the row means the one that is gone.
-    guard parked.count == 1, parked[0].stray == nil else { return [] }
-    return try parked.filter(fits).map { "\($0.table) row is parked (\($0.why)) and would fit" }
+    // Where a parent was deleted and its number given again, the row means the one that is gone.
+    let waiting = parked.filter { $0.stray == nil }
+    // Of two that claim the same value one may be in the way of the other.
+    let alone = waiting.filter { $0.why == "reference" || $0.why == "parent" || parked.count == 1 }
+    return try alone.filter(fits).map { "\($0.table) row is parked (\($0.why)) and would fit" }
   }
 
   private func fits(_ row: ParkedRow) throws -> Bool {
