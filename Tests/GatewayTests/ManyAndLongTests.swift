@@ -41,6 +41,30 @@ import Testing
     }
   }
 
+  @Test func `finds its column by the bytes of the name, whatever Swift calls one letter`() throws {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    let connection = try Connection(path: ":memory:", mode: .create)
+    try connection.execute(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, \(composed), \(decomposed));
+      CREATE VIEW _flotilla_rows_t AS SELECT 1
+      """)
+    let table = try #require(try TableShape.read("t", on: connection))
+    #expect(try table.column(decomposed) == 2 && table.column(composed) == 1)
+    #expect(table.columns[1] != table.columns[2])
+    let writer = RowWriter(table: table, connection: connection, terms: WriteTerms())
+    func add(_ names: String...) throws -> WriteResult {
+      let row = names.enumerated().map { index, name in
+        JSONMember(name: name, value: .number(String(index + 1)))
+      }
+      return try writer.run(.add([row], isList: false))
+    }
+    let made = try add("ID", composed, decomposed)
+    #expect(made.rows.first?.values == [.integer(1), .integer(2), .integer(3)])
+    #expect(throws: Problem.self) { try add("id", "Id") }
+    #expect(throws: Problem.self) { try add("id", "other") }
+  }
+
   @Test func `of very many tables is read in one go, and of those that are wanted alone`() throws {
     let connection = try Connection(path: ":memory:", mode: .create)
     for number in 0..<300 {

@@ -12,6 +12,13 @@ struct TableShape: Sendable, Equatable {
     var type = ""
     /// Whether a new row must say what it is.
     var isRequired = false
+
+    /// By the bytes of the names: to Swift two spellings of a letter are one.
+    static func == (left: Column, right: Column) -> Bool {
+      left.name.utf8.elementsEqual(right.name.utf8) && left.type == right.type
+        && (left.isUntyped, left.isGenerated, left.isRequired)
+          == (right.isUntyped, right.isGenerated, right.isRequired)
+    }
   }
 
   var name: String
@@ -106,8 +113,8 @@ struct TableShape: Sendable, Equatable {
 
   /// The column of this name, as SQLite finds it: capitals do not count.
   func place(of name: String) -> Int? {
-    columns.firstIndex { $0.name == name }
-      ?? columns.firstIndex { $0.name.asciiLowercased == name.asciiLowercased }
+    let name = name.asciiLowercased
+    return columns.firstIndex { $0.name.asciiLowercased.utf8.elementsEqual(name.utf8) }
   }
 
   func column(_ name: String) throws(Problem) -> Int {
