@@ -37,16 +37,24 @@ extension Gateway {
       throw await tries.note("an unknown database was asked for")
     }
     let token = try await authorised(request, database)
+    let mayStill = { @Sendable [self] in await self.mayStill(request, database, token) }
     let rest = Array(target.path[2...])
     if rest[0] == "rows", rest.count == 2 || rest.count == 3 {
       let call = RowCall(
         database: database, token: token, request: request, target: target,
         table: try RequestTarget.decoded(rest[1]), key: rest.count == 3 ? rest[2] : nil,
-        seat: seat)
-      return try await call.answer()
+        seat: seat, mayStill: mayStill)
+      let answer = try await call.answer()
+      if !request.isSafe { return answer }
+      return await mayStill() ? answer : Self.takenBack
     }
-    return try await site(rest, request, target, database, token)
+    let answer = try await site(rest, request, target, database, token, mayStill)
+    // Who was let in may have waited, and is told nothing more once he may not be.
+    return await mayStill() ? answer : Self.takenBack
   }
+
+  static let takenBack =
+    Problem(401, "token", "the token was taken back, or you have signed out").response
 
   private static var nowhere: Problem { Problem(404, "resource", "there is no such resource") }
 
@@ -102,15 +110,13 @@ extension Gateway {
   /// What is known of the site, as the commands tell it with `--json`.
   private func site(
     _ path: [String], _ request: HTTPRequest, _ target: RequestTarget,
-    _ database: GatewayDatabase, _ token: AccessToken
+    _ database: GatewayDatabase, _ token: AccessToken,
+    _ mayStill: @escaping @Sendable () async -> Bool
   ) async throws(Problem) -> HTTPResponse {
     let what = path.joined(separator: "/")
     if what == "changes" {
       try allow(request, ["GET"])
-      let call = try await ChangeCall(request, target, database, token) { [self] in
-        await mayStill(request, database, token)
-      }
-      return try await call.answer()
+      return try await ChangeCall(request, target, database, token, mayStill: mayStill).answer()
     }
     if path.count == 2, path[0] == "receipts" {
       try allow(request, ["GET"])
@@ -129,7 +135,7 @@ extension Gateway {
     if what == "openapi.json" {
       try allow(request, ["GET"])
       _ = try flag("", in: target, isKnown: false)
-      return try await reports.pass(what) { () throws(Problem) in
+      return try await descriptions.pass(what) { () throws(Problem) in
         try await OpenAPI.answer(database, for: token)
       }
     }

@@ -22,6 +22,8 @@ public final class Gateway: Sendable {
   /// What anybody may ask.
   let readiness = ReadyState()
   let proofs = Turnstile(most: 1)
+  /// Each is a tree of all columns for a moment.
+  let descriptions = Turnstile(most: 1)
   private let server = HTTPServer()
   private let isReady = Atomic(false)
   private let localPaths: [String]

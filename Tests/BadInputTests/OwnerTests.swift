@@ -11,6 +11,21 @@ extension BadInputTests {
       ("a.db-flotilla/keys", "750", "700"), ("a.db-flotilla", "701", "700"),
     ]
 
+    @Test func `of a file that is too long for a key no more is read`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        try await desk.succeed("export-site-key", "a.db", "key.txt")
+        let key = try String(contentsOfFile: desk.folder + "/key.txt", encoding: .utf8)
+        try await desk.succeed("import-site-key", "a.db", "key.txt")
+        let remarks = String(repeating: "# a remark\n", count: 6_000)
+        try (key + remarks).write(
+          toFile: desk.folder + "/long.txt", atomically: true, encoding: .utf8)
+        let outcome = try await desk.flotilla("import-site-key", "a.db", "long.txt")
+        #expect(outcome.status == 1 && outcome.error.contains("File too large"), "\(outcome)")
+      }
+    }
+
     @Test(arguments: secrets)
     func `no command works with a key that others may read`(
       _ file: String, _ mode: String, _ right: String

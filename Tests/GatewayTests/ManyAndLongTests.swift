@@ -41,6 +41,58 @@ import Testing
     }
   }
 
+  @Test func `finds its column by the bytes of the name, whatever Swift calls one letter`() throws {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    let connection = try Connection(path: ":memory:", mode: .create)
+    try connection.execute(
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, \(composed), \(decomposed));
+      CREATE VIEW _flotilla_rows_t AS SELECT 1
+      """)
+    let table = try #require(try TableShape.read("t", on: connection))
+    #expect(try table.column(decomposed) == 2 && table.column(composed) == 1)
+    #expect(table.columns[1] != table.columns[2])
+    let writer = RowWriter(table: table, connection: connection, terms: WriteTerms())
+    func add(_ names: String...) throws -> WriteResult {
+      let row = names.enumerated().map { index, name in
+        JSONMember(name: name, value: .number(String(index + 1)))
+      }
+      return try writer.run(.add([row], isList: false))
+    }
+    let made = try add("ID", composed, decomposed)
+    #expect(made.rows.first?.values == [.integer(1), .integer(2), .integer(3)])
+    #expect(throws: Problem.self) { try add("id", "Id") }
+    #expect(throws: Problem.self) { try add("id", "other") }
+  }
+
+  @Test func `of very many tables is read in one go, and of those that are wanted alone`() throws {
+    let connection = try Connection(path: ":memory:", mode: .create)
+    for number in 0..<300 {
+      try connection.execute(
+        """
+        CREATE TABLE t\(number)(id INTEGER PRIMARY KEY, a TEXT, b)\(number == 7 ? "" : " STRICT");
+        CREATE VIEW _flotilla_rows_T\(number) AS SELECT 1
+        """.replacing(", b)", with: number == 7 ? ", b)" : ", b ANY)"))
+    }
+    try connection.execute(
+      "CREATE TABLE alone(id); CREATE TRIGGER own AFTER INSERT ON t8 BEGIN SELECT 1; END")
+    var hundreds = 0
+    connection.setWatch(every: 100) {
+      hundreds += 1
+      return true
+    }
+    let all = try TableShape.all(on: connection) { _ in true }
+    #expect(all.count == 300 && hundreds < 2_000, "\(hundreds)")
+    #expect(all.filter(\.hasTriggers).map(\.name) == ["t8"])
+    #expect(all.allSatisfy { $0.key == [0] && $0.columns.map(\.name) == ["id", "a", "b"] })
+    let some = try TableShape.all(on: connection) { ["t7", "t8"].contains($0) }
+    #expect(some == all.filter { ["t7", "t8"].contains($0.name) })
+    #expect(some.allSatisfy { $0.columns.map(\.isUntyped) == [false, false, true] })
+    #expect(try TableShape.read("t8", on: connection) == some.last)
+    #expect(try TableShape.read("T8", on: connection) == nil)
+    #expect(try TableShape.read("alone", on: connection) == nil)
+  }
+
   @Test func `is measured as it would be sent`() async throws {
     let schema = """
       CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);

@@ -62,6 +62,27 @@ import Testing
     }
   }
 
+  @Test func `hears no further part of what it is told once it may not`() async throws {
+    try await Workplace.with { place in
+      try await place.found("a.db", "CREATE TABLE t(id INTEGER PRIMARY KEY, v)")
+      let database = GatewayDatabase(Replica(path: place.path("a.db")))
+      let hash = AccessToken.hash(of: try await place.token("a.db"))
+      let token = try #require(try await database.token(hash: hash))
+      let start = try await database.changes.begin()
+      try await place.sql("a.db", "INSERT INTO t VALUES (1, printf('%.*c', 300000, 'x'))")
+      var request = HTTPRequest("GET", "/v1/a/changes?since=\(start)")
+      request.headers = [("accept", "application/x-ndjson")]
+      let calls = Counter()
+      let call = try await ChangeCall(
+        request, try RequestTarget(request.target), database, token,
+        mayStill: { calls.next() <= 3 })
+      let told = try await said(by: try await call.answer())
+      // Once to be told, and for two parts.
+      #expect(told.utf8.count == 2 * 64 << 10, "\(told.utf8.count)")
+      await database.changes.stop()
+    }
+  }
+
   private final class Counter: @unchecked Sendable {
     private let lock = NSLock()
     private var count = 0

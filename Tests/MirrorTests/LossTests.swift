@@ -116,6 +116,20 @@ struct `A mirror that loses its connection or its place` {
     }
   }
 
+  @Test func `compares a table whose journal is gone, with what it held`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
+      try await office.server(
+        "UPDATE t SET v = 'theirs' WHERE id = 2; DROP TABLE flotilla_journal_1")
+      #expect(try await office.flotilla("mirror", "shop.db", "resume").status == 0)
+      // No journal names the row: then the site stands, and what was there is in the log.
+      try await office.serverComesTo("v2", "SELECT v FROM t WHERE id = 2")
+      let conflicts = try await office.flotilla("conflicts", "shop.db", "--json")
+      #expect(conflicts.text.contains("theirs"), "\(conflicts.text)")
+    }
+  }
+
   @Test func `says of a comparison what it has put right`() async throws {
     try await Office.with { office in
       _ = try await office.open(Self.schema + "CREATE TABLE u(id INTEGER PRIMARY KEY)", "--create")

@@ -77,11 +77,11 @@ extension Replica {
   /// Takes the site key over from a file: this node becomes an admin that can make others.
   public func importSiteKey(from file: String) async throws(FlotillaError) {
     let text: String
-    do {
-      text = try String(contentsOfFile: file, encoding: .utf8)
+    do throws(FlotillaError) {
+      text = String(decoding: try ShortFile.read(file), as: UTF8.self)
     } catch {
       throw FlotillaError(
-        .refused, "cannot read \(file): \(reason(of: error))",
+        .refused, error.message,
         remedy: "Give the file that flotilla export-site-key has written.")
     }
     let seed = try SiteKeyText(text).key.seed

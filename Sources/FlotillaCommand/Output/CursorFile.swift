@@ -11,7 +11,7 @@ struct CursorFile: Sendable {
   /// What it says; nil if there is no such file yet.
   func read() throws(FlotillaError) -> String? {
     guard access(path, F_OK) == 0 else { return nil }
-    let text = (try? String(contentsOfFile: path, encoding: .utf8))?.trimmed
+    let text = (try? ShortFile.read(path)).map { String(decoding: $0, as: UTF8.self).trimmed }
     guard let text, !text.isEmpty, text.utf8.count < 100 else {
       throw FlotillaError(
         .refused, "\(path) holds no cursor",

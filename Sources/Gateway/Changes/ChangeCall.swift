@@ -147,9 +147,7 @@ struct ChangeCall {
     while true {
       let left = max(.zero, deadline - ContinuousClock.now)
       let news = try await news(after: cursor, within: left)
-      guard await mayStill() else {
-        return Problem(401, "token", "the token was taken back, or you have signed out").response
-      }
+      guard await mayStill() else { return Gateway.takenBack }
       switch news {
       case .reset(let cursor): throw gone(cursor, try await snapshot())
       case .nothing: return page([], upTo: cursor)
@@ -249,11 +247,11 @@ extension ChangeCall {
     }
   }
 
-  /// Writes it in small parts.
+  /// Writes it in small parts, to who may still hear them: a client may take a minute for each.
   private func write(_ bytes: [UInt8], into stream: ResponseStream) async -> Bool {
     for start in stride(from: 0, to: bytes.count, by: Self.longestPart) {
       let part = bytes[start..<min(start + Self.longestPart, bytes.count)]
-      guard await stream.write(Array(part)) else { return false }
+      guard await mayStill(), await stream.write(Array(part)) else { return false }
     }
     return true
   }

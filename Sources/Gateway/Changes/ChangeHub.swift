@@ -39,7 +39,12 @@ actor ChangeHub {
     var bytes: Int
   }
 
+  /// So many clients that are behind read for themselves at a time: each opens the file once more.
+  private static let mostAsking = 4
+
   private let replica: Replica
+  private var asking = 0
+  private var turns: [CheckedContinuation<Void, Never>] = []
   private var kept: [Kept] = []
   /// Where the reader is; nil while there is none.
   private var end: String?
@@ -72,7 +77,7 @@ actor ChangeHub {
       if let page = page(after: cursor), !isLast || page.end == end { return .page(page) }
       if cursor != end {
         let before = readings
-        let news = try await replica.changes(since: cursor, within: .zero)
+        let news = try await ask(after: cursor)
         if news.reset { return .reset(news.cursor) }
         if news.cursor != cursor { return .page(Self.page(news)) }
         read(from: cursor)
@@ -82,6 +87,16 @@ actor ChangeHub {
       guard await wait(until: deadline) else { return .nothing }
     }
     return .nothing
+  }
+
+  private func ask(after cursor: String) async throws(FlotillaError) -> OpenReplica.Changes {
+    if asking < Self.mostAsking {
+      asking += 1
+    } else {
+      await withCheckedContinuation { turns.append($0) }
+    }
+    defer { if turns.isEmpty { asking -= 1 } else { turns.removeFirst().resume() } }
+    return try await replica.changes(since: cursor, within: .zero)
   }
 
   private static func page(_ news: OpenReplica.Changes) -> Page {

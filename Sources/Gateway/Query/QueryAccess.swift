@@ -42,7 +42,7 @@ final class QueryAccess {
     mayRead: (String) -> Bool
   ) throws(SQLiteError) {
     self.end = end
-    let shapes = try TableShape.all(on: connection).map(\.name).filter(mayRead)
+    let shapes = try TableShape.names(on: connection).filter(mayRead)
     readable = Set(shapes.map(\.asciiLowercased))
     let objects = try connection.rows(
       "SELECT name, type FROM main.sqlite_schema WHERE type IN ('table', 'view')")

@@ -12,6 +12,8 @@ struct RowCall {
   let key: String?
   /// Where it reads, if that was decided before.
   let seat: DeskPool.Seat?
+  /// Whether the client is let in still: the verdict on a write comes later.
+  let mayStill: @Sendable () async -> Bool
 
   var resource: String {
     "/v1/\(RequestTarget.encoded(database.name))/rows/\(RequestTarget.encoded(table))"
@@ -286,6 +288,7 @@ extension RowCall {
     defer { database.waits.leave(for: token) }
     do throws(FlotillaError) {
       let outcome = try await database.replica.outcome(of: edit, within: .seconds(seconds))
+      guard await mayStill() else { return response.with("Flotilla-Verdict", "unknown") }
       let own = try? await database.standing()
       let answer = VerdictAnswer(edit: edit, outcome: outcome) { table in
         min(own?.right(to: table) ?? .none, token.right(to: table)) >= .read

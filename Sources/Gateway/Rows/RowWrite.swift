@@ -36,6 +36,14 @@ struct RowWriter {
   let table: TableShape
   let connection: Connection
   let terms: WriteTerms
+  /// The places of columns by their names in small letters: while a row is read nobody else writes.
+  private let places: [[UInt8]: Int]
+
+  init(table: TableShape, connection: Connection, terms: WriteTerms) {
+    (self.table, self.connection, self.terms) = (table, connection, terms)
+    let names = table.columns.map { Array($0.name.asciiLowercased.utf8) }
+    places = Dictionary(zip(names, names.indices)) { first, _ in first }
+  }
 
   static let mostRows = 10_000
 
@@ -60,12 +68,15 @@ struct RowWriter {
 
   private func columns(_ members: [JSONMember]) throws(Problem) -> [TableShape.Column] {
     var columns: [TableShape.Column] = []
+    var named: Set<Int> = []
     for member in members {
-      let column = table.columns[try table.column(member.name)]
+      let known = places[Array(member.name.asciiLowercased.utf8)]
+      let place = if let known { known } else { try table.column(member.name) }
+      let column = table.columns[place]
       guard !column.isGenerated else {
         throw .badRequest("column", "\(column.name) is computed and cannot be written")
       }
-      guard !columns.contains(column) else {
+      guard named.insert(place).inserted else {
         throw .badRequest("column", "\(column.name) is named twice")
       }
       columns.append(column)

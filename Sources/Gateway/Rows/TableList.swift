@@ -13,7 +13,10 @@ enum TableList {
   static func names(
     _ database: GatewayDatabase, for token: AccessToken
   ) async throws(Problem) -> [String] {
-    try await readable(database, for: token).map(\.shape.name)
+    let standing = try await database.standing()
+    return try await database.reader.run { file throws(Problem) in
+      try reporting { () throws(SQLiteError) in try TableShape.names(on: file.connection) }
+    }.filter { min(standing.right(to: $0), token.right(to: $0)) >= .read }
   }
 
   /// The tables, and what the client may do there.
@@ -21,13 +24,14 @@ enum TableList {
     _ database: GatewayDatabase, for token: AccessToken
   ) async throws(Problem) -> [(shape: TableShape, right: TableRight)] {
     let standing = try await database.standing()
-    let shapes = try await database.reader.run { file throws(Problem) in
-      try reporting { () throws(SQLiteError) in try TableShape.all(on: file.connection) }
+    let rights = { @Sendable (table: String) in
+      min(standing.right(to: table), token.right(to: table))
     }
-    return shapes.compactMap { shape in
-      let right = min(standing.right(to: shape.name), token.right(to: shape.name))
-      return right < .read ? nil : (shape, right)
-    }
+    return try await database.reader.run { file throws(Problem) in
+      try reporting { () throws(SQLiteError) in
+        try TableShape.all(on: file.connection) { rights($0) >= .read }
+      }
+    }.map { ($0, rights($0.name)) }
   }
 
   private static func entry(_ shape: TableShape, _ right: TableRight) -> JSON {
@@ -42,21 +46,5 @@ enum TableList {
           ])
         }),
     ])
-  }
-}
-
-extension TableShape {
-  /// All replicated tables, by name.
-  static func all(on connection: Connection) throws(SQLiteError) -> [TableShape] {
-    let names = try connection.rows(
-      """
-      SELECT name FROM main.sqlite_schema
-      WHERE type = 'table' AND name NOT GLOB '_flotilla_*' ORDER BY name COLLATE NOCASE
-      """, [])
-    var shapes: [TableShape] = []
-    for name in names {
-      if let shape = try read(name[0].string ?? "", on: connection) { shapes.append(shape) }
-    }
-    return shapes
   }
 }

@@ -12,6 +12,13 @@ struct TableShape: Sendable, Equatable {
     var type = ""
     /// Whether a new row must say what it is.
     var isRequired = false
+
+    /// By the bytes of the names: to Swift two spellings of a letter are one.
+    static func == (left: Column, right: Column) -> Bool {
+      left.name.utf8.elementsEqual(right.name.utf8) && left.type == right.type
+        && (left.isUntyped, left.isGenerated, left.isRequired)
+          == (right.isUntyped, right.isGenerated, right.isRequired)
+    }
   }
 
   var name: String
@@ -21,21 +28,58 @@ struct TableShape: Sendable, Equatable {
   /// Whether the application has triggers on it.
   var hasTriggers = false
 
-  /// Nil if there is no such table, or the site does not replicate it: then there is no view of its
-  /// rows (`_flotilla_rows_…`).
+  /// Nil if there is no such table, or the site does not replicate it.
   static func read(_ name: String, on connection: Connection) throws(SQLiteError) -> TableShape? {
-    let tracked = try connection.row(
+    try all(on: connection) { $0.utf8.elementsEqual(name.utf8) }.first
+  }
+
+  /// The names of all replicated tables: those with a view of their rows (`_flotilla_rows_…`).
+  static func names(on connection: Connection) throws(SQLiteError) -> [String] {
+    try connection.rows(
       """
-      SELECT 1 FROM main.sqlite_schema AS t
-      WHERE t.type = 'table' AND t.name = ?1 COLLATE BINARY AND t.name NOT GLOB '_flotilla_*'
-      AND EXISTS (SELECT 1 FROM main.sqlite_schema AS v
-        WHERE v.type = 'view' AND v.name = '_flotilla_rows_' || ?1 COLLATE NOCASE)
-      """, [.string(name)])
-    guard tracked != nil else { return nil }
-    let isStrict =
-      try connection.scalar(
-        "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(name)]
-      ).integer == 1
+      SELECT name FROM main.sqlite_schema
+      WHERE type = 'table' AND name NOT GLOB '_flotilla_*' AND
+        ('_flotilla_rows_' || name) COLLATE NOCASE IN
+          (SELECT name FROM main.sqlite_schema WHERE type = 'view')
+      ORDER BY name COLLATE NOCASE
+      """
+    ).map { $0[0].string ?? "" }
+  }
+
+  /// Replicated tables, by name. What is asked of the whole schema is asked once: SQLite keeps it
+  /// in no order, and goes through all of it each time.
+  static func all(
+    on connection: Connection, where isWanted: (String) -> Bool
+  ) throws(SQLiteError) -> [TableShape] {
+    let wanted = try names(on: connection).filter(isWanted)
+    guard !wanted.isEmpty else { return [] }
+    let triggered = try folded(
+      """
+      SELECT DISTINCT tbl_name FROM main.sqlite_schema
+      WHERE type = 'trigger' AND name NOT GLOB '_flotilla_*'
+      """, on: connection)
+    let strict = try folded(
+      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND strict", on: connection)
+    var shapes: [TableShape] = []
+    for name in wanted {
+      let bytes = Array(name.asciiLowercased.utf8)
+      var shape = try one(name, isStrict: strict.contains(bytes), on: connection)
+      shape.hasTriggers = triggered.contains(bytes)
+      shapes.append(shape)
+    }
+    return shapes
+  }
+
+  /// Names in small letters, by their bytes: to Swift two spellings of a letter are one.
+  private static func folded(
+    _ sql: String, on connection: Connection
+  ) throws(SQLiteError) -> Set<[UInt8]> {
+    Set(try connection.rows(sql).map { Array(($0[0].string ?? "").asciiLowercased.utf8) })
+  }
+
+  private static func one(
+    _ name: String, isStrict: Bool, on connection: Connection
+  ) throws(SQLiteError) -> TableShape {
     let rows = try connection.rows(
       """
       SELECT name, type, pk, hidden, "notnull", dflt_value IS NOT NULL
@@ -56,12 +100,7 @@ struct TableShape: Sendable, Equatable {
     }
     let key = rows.indices.filter { (rows[$0][2].integer ?? 0) > 0 }
       .sorted { (rows[$0][2].integer ?? 0) < (rows[$1][2].integer ?? 0) }
-    let trigger = try connection.row(
-      """
-      SELECT 1 FROM main.sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
-      AND name NOT GLOB '_flotilla_*'
-      """, [.string(name)])
-    return TableShape(name: name, columns: columns, key: key, hasTriggers: trigger != nil)
+    return TableShape(name: name, columns: columns, key: key)
   }
 
   /// "3.1. Determination Of Column Affinity" (sqlite.org/datatype3.html).
@@ -74,8 +113,8 @@ struct TableShape: Sendable, Equatable {
 
   /// The column of this name, as SQLite finds it: capitals do not count.
   func place(of name: String) -> Int? {
-    columns.firstIndex { $0.name == name }
-      ?? columns.firstIndex { $0.name.asciiLowercased == name.asciiLowercased }
+    let name = name.asciiLowercased
+    return columns.firstIndex { $0.name.asciiLowercased.utf8.elementsEqual(name.utf8) }
   }
 
   func column(_ name: String) throws(Problem) -> Int {

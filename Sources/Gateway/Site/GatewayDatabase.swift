@@ -10,6 +10,8 @@ final class GatewayDatabase: Sendable {
     var standing: OwnStanding?
     /// The uptime at which it was asked for.
     var asked: ContinuousClock.Instant?
+    /// Who asks for it now, for all who need it: for that the file is opened once more.
+    var asking: Task<Result<OwnStanding, FlotillaError>, Never>?
     var mark: [Int64]?
     var tokens: [AccessToken] = []
   }
@@ -58,17 +60,35 @@ final class GatewayDatabase: Sendable {
   }
 
   func standing() async throws(Problem) -> OwnStanding {
-    let kept = known.withLock { known in
-      known.asked.flatMap { .now - $0 < Self.memory ? known.standing : nil }
+    let (kept, task) = known.withLock { known in
+      if let standing = known.standing, let asked = known.asked, .now - asked < Self.memory {
+        return (OwnStanding?.some(standing), known.asking)
+      }
+      let task = known.asking ?? Task { [self] in await ask() }
+      known.asking = task
+      return (nil, task)
     }
     if let kept { return kept }
     do throws(FlotillaError) {
-      let standing = try await replica.ownStanding()
-      known.withLock { ($0.standing, $0.asked) = (standing, .now) }
-      return standing
+      if let standing = try await task?.value.get() { return standing }
     } catch {
       throw Problem(error)
     }
+    throw .later("node", "the node is starting or stopping")
+  }
+
+  private func ask() async -> Result<OwnStanding, FlotillaError> {
+    let result: Result<OwnStanding, FlotillaError>
+    do throws(FlotillaError) {
+      result = .success(try await replica.ownStanding())
+    } catch {
+      result = .failure(error)
+    }
+    known.withLock { known in
+      known.asking = nil
+      if case .success(let standing) = result { (known.standing, known.asked) = (standing, .now) }
+    }
+    return result
   }
 
   /// Whether a token is still what it was.

@@ -101,7 +101,7 @@ struct MirrorFolder: Sendable {
 
   /// The first line of a file.
   static func password(in file: String) throws(FlotillaError) -> String {
-    guard let data = FileManager.default.contents(atPath: file), data.count <= 4_096 else {
+    guard let data = try? ShortFile.read(file), data.count <= 4_096 else {
       throw FlotillaError(
         .readOnly, "cannot read the password in \(file)",
         remedy: "It must be a file of one line that this user can read.")

@@ -65,16 +65,16 @@ struct Capture {
   }
 
   /// Makes what is missing, and takes out what is not as it was; gives the numbers of the tables
-  /// that lacked a trigger, whose changes may have gone by unnoticed: each is told of before
-  /// anything is done.
+  /// that lacked a trigger or a journal, whose changes may have gone by unnoticed: each is told of
+  /// before anything is done.
   func install(
     on server: ServerConnection, cascades: [Cascade],
     missing: (Int) throws(ServerError) -> Void
   ) throws(ServerError) -> Set<Int> {
-    for link in links { try server.execute(journalStatement(link)) }
     let (lacking, surplus) = try differences(on: server, cascades)
-    let numbers = Set(lacking.flatMap(\.numbers))
+    let numbers = Set(lacking.flatMap(\.numbers)).union(try withoutJournal(on: server))
     for number in numbers.sorted() { try missing(number) }
+    for link in links { try server.execute(journalStatement(link)) }
     // Table by table, and one trigger in the place of the other: what a table that is locked has
     // goes on, and so do all the others.
     var failure: ServerError?
@@ -151,6 +151,15 @@ struct Capture {
     _ schema: String, _ name: String, on server: ServerConnection
   ) throws(ServerError) {
     try server.execute("DROP TRIGGER IF EXISTS \(serverName(schema)).\(serverName(name))")
+  }
+
+  /// The numbers of tables whose journal is not there, with what it held.
+  private func withoutJournal(on server: ServerConnection) throws(ServerError) -> [Int] {
+    let rows = try server.rows(
+      of: 1, "SELECT table_name FROM information_schema.tables WHERE table_schema = ?",
+      [.string(database)])
+    let names = Set(rows.map { $0[0].string ?? "" })
+    return links.map(\.number).filter { !names.contains("flotilla_journal_\($0)") }
   }
 
   private func journalStatement(_ link: TableLink) -> String {
