@@ -164,8 +164,8 @@ import Testing
 
   /// A trigger that names a missing column would make every write of a program fail.
   @Test func `takes a new table under a name of before for another one`() throws {
-    let migration = "ALTER TABLE note RENAME TO task; CREATE TABLE note(id INTEGER PRIMARY KEY, due)"
-    let (first, second) = try pair(migration)
+    let (first, second) = try pair(
+      "ALTER TABLE note RENAME TO task; CREATE TABLE note(id INTEGER PRIMARY KEY, due)")
     try second.pull(from: first)
     let told = try adopt(second, from: first)
     #expect(told.steps.isEmpty)
@@ -174,9 +174,8 @@ import Testing
     try second.write("ALTER TABLE note RENAME TO task")
     try second.foldAll()
     #expect(try adopt(second, from: first).steps.map(\.name) == ["note"])
-    #expect(try second.application.prepareRows("SELECT name FROM pragma_table_info('note')") == [
-      "id", "due",
-    ])
+    let columns = "SELECT name FROM pragma_table_info('note')"
+    #expect(try second.application.prepareRows(columns) == ["id", "due"])
   }
 
   @Test func `leaves out what names something that is not added`() throws {

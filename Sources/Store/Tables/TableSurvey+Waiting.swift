@@ -17,10 +17,9 @@ extension TableSurvey {
         (reason, remedy) = (why, how)
       }
       let isKeyless = try isKeyless(table.nameHere)
-      if isKeyless == true, let key = table.keyShape?.columns.map({ quoted($0.name) }) {
-        remedy =
-          "make it anew with PRIMARY KEY(\(key.joined(separator: ", "))), as the site has it, and "
-          + "copy its rows"
+      if isKeyless == true, let key = table.keyShape {
+        let columns = key.columns.map { quoted($0.name) }.joined(separator: ", ")
+        remedy = "make it anew with PRIMARY KEY(\(columns)), as the site has it, and copy its rows"
       }
       let (rows, lost) = try reporting { () throws(SQLiteError) in
         (
@@ -33,7 +32,8 @@ extension TableSurvey {
       }
       waiting.append(
         WaitingTable(
-          name: table.nameHere, isMissing: isKeyless == nil, reason: reason, remedy: remedy, rows: Int(rows), lost: lost,
+          name: table.nameHere, isMissing: isKeyless == nil, reason: reason, remedy: remedy,
+          rows: Int(rows), lost: lost,
           question: question))
     }
     return waiting
