@@ -151,7 +151,7 @@ actor StoreActor {
     }
     if result.hasMore || Self.isLong(held) {
       // Nobody waits for rows that are parked for others, or come back: who writes goes first.
-      let isForOthers = result.versions == 0 && store?.movesParked == true
+      let isForOthers = result.versions == 0 && result.movesParked
       try note(held, least: isForOthers ? Courtesy.shortPause : 0)
     }
     if result.hasMore { foldSize.held(for: held / 1_000) }

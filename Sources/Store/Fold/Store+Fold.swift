@@ -12,6 +12,8 @@ package struct FoldResult: Sendable {
   package var stretch: Stretch?
   /// True if the journal holds more, or a table is still being compared.
   package var hasMore: Bool
+  /// True if nothing is left but to park rows for others, or to look for those that may come back.
+  package var movesParked = false
 
   package init(versions: Int, push: Push?, hasMore: Bool) {
     self.versions = versions
@@ -76,6 +78,7 @@ extension Store {
       }
       try conclude(&edits, at: now)
       var result = try result(of: edits)
+      result.movesParked = !more && settlement.movesParked
       if more {
         (result.push, result.hasMore) = (nil, true)
         // Who is folded later may be told of in what was folded before.
@@ -89,9 +92,6 @@ extension Store {
 
   /// Whether rows are to be parked before others go, which folds do.
   package var isMakingWay: Bool { settlement.isMakingWay }
-
-  /// Whether folds park rows for others, or look for those that may come back.
-  package var movesParked: Bool { settlement.movesParked }
 
   /// Folds all that programs have written, in commits that follow one another. Rows that are parked
   /// for others, and those that come back, are left to folds that leave the write lock free between
