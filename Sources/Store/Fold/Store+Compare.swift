@@ -340,14 +340,16 @@ extension Store {
 extension Tables {
   /// The comparison that is due next, or nil.
   func comparing() throws(SQLiteError) -> Store.Comparison? {
-    let rows = try connection.rows(
-      "SELECT id, comparing FROM _flotilla_local WHERE comparing IS NOT NULL ORDER BY id")
-    for row in rows {
-      guard let id = row[0].integer, let bytes = row[1].blob, byID[id]?.isHere == true
-      else { continue }
-      return Store.Comparison(table: id, bytes)
+    let text = "SELECT id, comparing FROM _flotilla_local WHERE comparing IS NOT NULL ORDER BY id"
+    return try connection.with(text) { (statement) throws(SQLiteError) in
+      while try statement.step() {
+        let row = statement.row
+        guard let id = row[0].integer, let bytes = row[1].blob, byID[id]?.isHere == true
+        else { continue }
+        return Store.Comparison(table: id, bytes)
+      }
+      return nil
     }
-    return nil
   }
 
   /// That of one table, or nil.

@@ -217,7 +217,10 @@ package final class Tables: FilePart {
   /// The table that people mean by a name: the one that has it in this file, else the site's, else
   /// the one that another machine calls so.
   func table(called name: String) -> ReplicaTable? {
-    tracked.first { isSameName($0.nameHere, name) } ?? table(name)
+    if let table = table(name), table.isTracked, table.isHere, isSameName(table.nameHere, name) {
+      return table
+    }
+    return tracked.first { isSameName($0.nameHere, name) } ?? table(name)
       ?? names.first(of: name).flatMap { table($0) }
   }
 
