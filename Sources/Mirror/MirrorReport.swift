@@ -3,9 +3,9 @@ import FoundationEssentials
 import Glibc
 
 /// How a mirror is. JSON: `{server, state, since, trouble, trouble_since, tables,
-/// stopped:[{table, reason}], behind_rows, behind_seconds, sent, taken, retries, held_count,
-/// held:[{table, key, direction, reason, at}], waiting:[…], compared, rows_compared, differences,
-/// in_sync}`.
+/// stopped:[{table, reason}], behind_rows, behind_seconds, takes_in, sent, taken, retries,
+/// held_count, held:[{table, key, direction, reason, at}], waiting:[…], compared, rows_compared,
+/// differences, in_sync}`.
 public struct MirrorReport: Codable, Sendable, Equatable {
   /// A table that is not mirrored at present, and why.
   public struct Stopped: Codable, Sendable, Equatable {
@@ -36,6 +36,8 @@ public struct MirrorReport: Codable, Sendable, Equatable {
   /// Rows that have changed here and not gone out; nil if nobody knows.
   public var behind_rows: Int?
   public var behind_seconds: Int
+  /// Whether the server's programs have changed more than was read so far: how much nobody counts.
+  public var takes_in: Bool
   /// Rows that went out and came in since the node was started, and transactions done again.
   public var sent: Int
   public var taken: Int
@@ -51,7 +53,7 @@ public struct MirrorReport: Codable, Sendable, Equatable {
   public var differences: Int
   /// Rows that were looked at in a comparison that goes on.
   public var progress: Int
-  /// It follows, nothing waits, nothing is held, no table is stopped.
+  /// It follows, nothing waits on either side, nothing is held, no table is stopped.
   public var in_sync: Bool
 }
 
@@ -109,13 +111,14 @@ extension ServerMirror {
       trouble_since: isAlive && !settings.isPaused ? Self.text(state.troubleSince) : nil,
       tables: settings.tables.map(\.table),
       stopped: state.stopped.map { MirrorReport.Stopped(table: $0.table, reason: $0.reason) },
-      behind_rows: behind, behind_seconds: seconds, sent: state.sent, taken: state.taken,
+      behind_rows: behind, behind_seconds: seconds,
+      takes_in: isAtWork && state.takesIn == true, sent: state.sent, taken: state.taken,
       retries: state.retries, held_count: state.heldCount,
       held: state.held.map(Self.held), waiting: isAtWork ? (state.owed ?? []).map(Self.held) : [],
       compared: Self.text(state.compared), rows_compared: state.rowsCompared,
       differences: state.differences, progress: state.progress,
       in_sync: phase == MirrorState.Phase.following.rawValue && state.behind == 0
-        && state.heldCount == 0 && state.stopped.isEmpty && state.trouble == nil)
+        && state.takesIn != true && state.heldCount == 0 && state.stopped.isEmpty && state.trouble == nil)
   }
 
   /// So many pages of the feed are counted.

@@ -42,6 +42,22 @@ struct `A busy server` {
     }
   }
 
+  @Test func `says that rows of the server are to come in, until they are here`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.isInSync()
+      try await office.server("INSERT INTO u SELECT seq, 'office' FROM seq_100_to_30099")
+      let says = try await eventually {
+        let status = try await office.status()
+        return status["takes_in"] as? Bool == true && status["in_sync"] as? Bool == false
+      }
+      #expect(says)
+      try await office.siteComesTo("30000", "SELECT count(*) FROM u WHERE v = 'office'")
+      try await office.isInSync()
+      #expect(try await office.status()["takes_in"] as? Bool == false)
+    }
+  }
+
   @Test func `gets what is owed from the next process, too`() async throws {
     try await Office.with { office in
       let node = try await office.open(Self.schema, "--create")

@@ -178,6 +178,9 @@ extension Node {
 
   /// Shuts a member out, for good; if it is disowned, nothing that it has signed counts either.
   func revoke(_ name: String, disowning: Bool) async throws(FlotillaError) -> RevokeReport {
+    if disowning, case let entry = try member(named: name), !entry.isMember {
+      throw alreadyShutOut(entry)
+    }
     let entry = try otherMember(named: name, otherwise: "; nothing to revoke")
     if entry.role == .admin, keys.site == nil {
       throw FlotillaError(
@@ -200,6 +203,17 @@ extension Node {
       node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted(),
       also: also.map(\.name).sorted(),
       wasAnchor: anchor != nil && after.anchor?.node != anchor)
+  }
+
+  /// What an admin had signed when it was shut out stands by that word, for good.
+  private func alreadyShutOut(_ entry: Roll.Entry) -> FlotillaError {
+    let invited = roster.roll.members.filter { $0.admittedBy == entry.node }.map(\.name).sorted()
+    return FlotillaError(
+      .refused, "\(entry.name) is no member any more, and what it signed before stands",
+      remedy: invited.isEmpty
+        ? "It has let in nobody who is a member still."
+        : "Shut out whom it has let in, one by one: flotilla revoke \(shellWord(path)) NODE, for "
+          + invited.joined(separator: ", "))
   }
 
   /// Another node that is a member still, by its name; `otherwise` ends the sentence that it is

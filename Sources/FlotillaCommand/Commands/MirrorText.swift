@@ -86,6 +86,7 @@ enum MirrorText {
   private static func state(_ report: MirrorReport) -> String {
     switch report.state {
     case "following" where report.in_sync: "in sync"
+    case "following" where report.takes_in: "following, and more is to come in than was read"
     case "following": "following"
     case "comparing": "comparing, \(counted(report.progress, "row")) so far"
     case "connecting": "on its way"

@@ -58,13 +58,10 @@ struct TableShape: Sendable, Equatable {
       SELECT DISTINCT tbl_name FROM main.sqlite_schema
       WHERE type = 'trigger' AND name NOT GLOB '_flotilla_*'
       """, on: connection)
-    let strict = try folded(
-      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND strict", on: connection)
     var shapes: [TableShape] = []
     for name in wanted {
-      let bytes = Array(name.asciiLowercased.utf8)
-      var shape = try one(name, isStrict: strict.contains(bytes), on: connection)
-      shape.hasTriggers = triggered.contains(bytes)
+      var shape = try one(name, on: connection)
+      shape.hasTriggers = triggered.contains(Array(name.asciiLowercased.utf8))
       shapes.append(shape)
     }
     return shapes
@@ -78,8 +75,13 @@ struct TableShape: Sendable, Equatable {
   }
 
   private static func one(
-    _ name: String, isStrict: Bool, on connection: Connection
+    _ name: String, on connection: Connection
   ) throws(SQLiteError) -> TableShape {
+    // Without a name it would compile every view.
+    let isStrict =
+      try connection.scalar(
+        "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(name)]
+      ).integer == 1
     let rows = try connection.rows(
       """
       SELECT name, type, pk, hidden, "notnull", dflt_value IS NOT NULL

@@ -126,9 +126,12 @@ extension MirrorEngine {
     guard isUrgent || session.known.count < MirrorSession.mostKnown else { return false }
     // Who has lost the place by its silence must not make edits of what another one takes, too.
     try await renewIfDue(session)
-    guard try serving({ () throws(ServerError) in try session.hasNews() }) else { return false }
+    guard try serving({ () throws(ServerError) in try session.hasNews() }) else {
+      state.takesIn = false
+      return false
+    }
     let (news, isAll) = try serving { () throws(ServerError) in try session.news() }
-    session.hasMoreNews = !isAll
+    (session.hasMoreNews, state.takesIn) = (!isAll, !isAll)
     if !news.isEmpty, try await take(in: news, session, refuses: false) { return true }
     // What somebody is changing here may be the parent of what waits.
     let count = session.waiting.values.reduce(0) { $0 + $1.count }

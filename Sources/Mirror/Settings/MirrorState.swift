@@ -52,6 +52,8 @@ struct MirrorState: Codable, Sendable, Equatable {
   /// Changes that have not gone out, as far as it is known, and since when.
   var behind = 0
   var behindSince: Int64?
+  /// Whether the journals of the server hold more than was read of them so far.
+  var takesIn: Bool?
   /// Up to where the change feed has gone out.
   var place: String?
   var tables: [String] = []

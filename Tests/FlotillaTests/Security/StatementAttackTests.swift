@@ -279,6 +279,34 @@ extension NodeTests {
       }
     }
 
+    @Test func `that was shut out first cannot be disowned, and whom it let in is told`()
+      async throws
+    {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let (admin, friend) = (NodeKeys(), NodeKeys())
+        await site.admit(admin, "p", .admin)
+        for kind: SiteStatement.Kind in [
+          .admit(key: friend.node.publicKey, role: .writer),
+          .introduce(node: friend.identity, name: "friend", words: ""),
+        ] {
+          await site.take([await site.signed(kind, by: admin.identity, with: admin.node)])
+        }
+        _ = await node.roster.unite(site.membership.all)
+        _ = try await node.revoke("p", disowning: false)
+        func refusal() async -> FlotillaError? {
+          do {
+            _ = try await node.revoke("p", disowning: true)
+            return nil
+          } catch { return error }
+        }
+        #expect(await refusal()?.remedy?.hasSuffix(" NODE, for friend") == true)
+        _ = try await node.revoke("friend", disowning: false)
+        #expect(await refusal()?.remedy == "It has let in nobody who is a member still.")
+      }
+    }
+
     @Test func `leaves once, however often it says so`() async throws {
       try await TestSite.with { site in
         let a = try await site.replica("a")
