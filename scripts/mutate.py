@@ -9,8 +9,8 @@ it shall be. `depth: pure returns` looks where machines come back and deleted ro
 `pure anchored` where they do beside an anchor, `full schemas` where tables and columns come and go,
 `full offices` where anchors do, `full restores` where their files are put back, `full swaps` where
 programs write beside parked rows, `full changes` where they follow what changes, `full lies` where
-a member lies, `pure strangers` where members do not know each other's keys yet, and
-`schemas emptied` where a program drops a table and makes it again. In a copy of the tree each is
+a member lies, `pure strangers` where members do not know each other's keys yet, `schemas plain`
+in random schemas, and `schemas emptied` where a program drops a table and makes it again. In a copy of the tree each is
 applied alone, the simulator is built and runs until it finds a fault or has spent the schedules
 that `make test` runs. The tree as it is comes first: where it fails by itself nothing can
 be found. Only a seed that the simulator reports counts, neither a crash nor what cannot be built.
@@ -36,6 +36,7 @@ BUDGET = {
     "full changes": 150,
     "full lies": 300,
     "pure strangers": 3_000,
+    "schemas plain": 1_800,
     "schemas emptied": 300,
 }
 KINDS = {
@@ -49,6 +50,7 @@ KINDS = {
     "swaps": ["--with", "unique,swap,crash,diskFull", "--first", "740000"],
     "changes": ["--with", "changes,unique,swap,crash", "--first", "1000"],
     "strangers": ["--with", "strangers,slices,slowness", "--steps", "250"],
+    "plain": [],
     "emptied": ["--empties", "--first", "1001"],
     "lies": ["--with", "liar", "--first", "101000", "--steps", "250", "--drawn"],
 }
