@@ -118,7 +118,8 @@ extension ServerMirror {
       compared: Self.text(state.compared), rows_compared: state.rowsCompared,
       differences: state.differences, progress: state.progress,
       in_sync: phase == MirrorState.Phase.following.rawValue && state.behind == 0
-        && state.takesIn != true && state.heldCount == 0 && state.stopped.isEmpty && state.trouble == nil)
+        && state.takesIn != true && state.heldCount == 0 && state.stopped.isEmpty
+        && state.trouble == nil)
   }
 
   /// So many pages of the feed are counted.
