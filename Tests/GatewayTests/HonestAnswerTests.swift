@@ -97,18 +97,8 @@ import Testing
     async throws
   {
     try await withClient(tables: "open=write") { place, node, client in
-      let code = try await place.run("flotilla", "invite", "a.db")
-      let word = try #require(code.text.split(separator: "\n").first.map(String.init))
-      try await place.flotilla(
-        "join", "b.db", word, "--at", "127.0.0.1:\(node.nodePort)", "--name", "other")
-      let other = try await place.serve("b.db")
-      try await place.flotilla("anchor", "a.db", "other")
       let full = RawClient(port: client.port, token: try await place.token("a.db", "full"))
-      let isKnown = try await eventually {
-        try await full.ask("GET", "/v1/a/status").object["anchor"] as? String == "other"
-      }
-      #expect(isKnown)
-      try await other.stop()
+      try await place.awaitAnchor("other", beside: node, full)
       let moved = try await client.ask(
         "PATCH", "/v1/a/rows/open/a", ["Prefer": "wait=1"], body: #"{"id":"b"}"#)
       #expect(moved.status == 202 && moved.object["verdict"] as? String == "pending")

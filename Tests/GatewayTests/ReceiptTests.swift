@@ -9,19 +9,9 @@ import Testing
         "PRAGMA journal_mode = WAL; CREATE TABLE t(id INTEGER PRIMARY KEY, v);"
           + "INSERT INTO t VALUES (1, 'first')")
       var node = try await place.serve("a.db", "--http", "127.0.0.1:0")
-      let code = try await place.run("flotilla", "invite", "a.db")
-      let word = try #require(code.text.split(separator: "\n").first.map(String.init))
-      try await place.flotilla(
-        "join", "b.db", word, "--at", "127.0.0.1:\(node.nodePort)", "--name", "office")
-      var office = try await place.serve("b.db")
-      try await place.flotilla("anchor", "a.db", "office")
       let token = try await place.token("a.db")
       var client = RawClient(port: node.port, token: token)
-      let isKnown = try await eventually {
-        try await client.ask("GET", "/v1/a/status").object["anchor"] as? String == "office"
-      }
-      #expect(isKnown)
-      try await office.stop()
+      try await place.awaitAnchor("office", beside: node, client)
 
       let wait = ["Prefer": "wait=0", "Idempotency-Key": "one"]
       let written = try await client.ask("PATCH", "/v1/a/rows/t/1", wait, body: #"{"v":"mine"}"#)
@@ -45,7 +35,7 @@ import Testing
       try await node.stop()
       node = try await place.serve("a.db", "--http", "127.0.0.1:0")
       client = RawClient(port: node.port, token: token)
-      office = try await place.serve("b.db", "--peer", "127.0.0.1:\(node.nodePort)")
+      let office = try await place.serve("b.db", "--peer", "127.0.0.1:\(node.nodePort)")
       var last = pending
       let isJudged = try await eventually {
         last = try await client.ask("GET", address, ["Prefer": "wait=5"])

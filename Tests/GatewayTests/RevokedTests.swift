@@ -13,18 +13,8 @@ import Testing
         "PRAGMA journal_mode = WAL; CREATE TABLE t(id INTEGER PRIMARY KEY, v);"
           + "INSERT INTO t VALUES (1, 'first'), (2, 'second')")
       let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
-      let code = try await place.run("flotilla", "invite", "a.db")
-      let word = try #require(code.text.split(separator: "\n").first.map(String.init))
-      try await place.flotilla(
-        "join", "b.db", word, "--at", "127.0.0.1:\(node.nodePort)", "--name", "office")
-      var office = try await place.serve("b.db")
-      try await place.flotilla("anchor", "a.db", "office")
       let client = RawClient(port: node.port, token: try await place.token("a.db"))
-      let isKnown = try await eventually {
-        try await client.ask("GET", "/v1/a/status").object["anchor"] as? String == "office"
-      }
-      #expect(isKnown)
-      try await office.stop()
+      try await place.awaitAnchor("office", beside: node, client)
       let written = try await client.ask(
         "PATCH", "/v1/a/rows/t/1", ["Prefer": "wait=0"], body: #"{"v":"mine"}"#)
       let receipt = try #require(written.header("Flotilla-Receipt"), "\(written.body)")
@@ -37,7 +27,7 @@ import Testing
       }
       #expect(isMade)
       try await place.flotilla("token", "a.db", "remove", "me")
-      office = try await place.serve("b.db", "--peer", "127.0.0.1:\(node.nodePort)")
+      let office = try await place.serve("b.db", "--peer", "127.0.0.1:\(node.nodePort)")
       let (told, made) = (try await later, try await last)
       #expect(told.status == 401 && told.kind == "token", "\(told)")
       // It was made while it might be, and that is all that is said of it.

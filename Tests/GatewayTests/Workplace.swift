@@ -91,6 +91,20 @@ final class Workplace: Sendable {
     try await flotilla("init", database, "--all", "--name", "first")
   }
 
+  /// Has another node join as the anchor, and stops it: verdicts are long in coming then.
+  func awaitAnchor(_ name: String, beside node: Served, _ client: RawClient) async throws {
+    let code = try await run("flotilla", "invite", "a.db")
+    let word = try #require(code.text.split(separator: "\n").first.map(String.init))
+    try await flotilla("join", "b.db", word, "--at", "127.0.0.1:\(node.nodePort)", "--name", name)
+    let anchor = try await serve("b.db")
+    try await flotilla("anchor", "a.db", name)
+    let isKnown = try await eventually {
+      try await client.ask("GET", "/v1/a/status").object["anchor"] as? String == name
+    }
+    #expect(isKnown)
+    try await anchor.stop()
+  }
+
   /// Runs a node until the end of the test; with a gateway unless told otherwise.
   func serve(_ database: String, _ options: String...) async throws -> Served {
     let log = path("log-\(UUID().uuidString)")

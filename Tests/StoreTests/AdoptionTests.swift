@@ -162,7 +162,6 @@ import Testing
     #expect(try objects(second) == before)
   }
 
-  /// A trigger that names a missing column would make every write of a program fail.
   @Test func `takes a new table under a name of before for another one`() throws {
     let (first, second) = try pair(
       "ALTER TABLE note RENAME TO task; CREATE TABLE note(id INTEGER PRIMARY KEY, due)")
@@ -178,6 +177,7 @@ import Testing
     #expect(try second.application.prepareRows(columns) == ["id", "due"])
   }
 
+  /// A trigger that names a missing column would make every write of a program fail.
   @Test func `leaves out what names something that is not added`() throws {
     let (first, second) = try pair(
       """

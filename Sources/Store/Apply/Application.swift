@@ -230,7 +230,7 @@ extension Store {
     if let gone, gone.rank > incoming.rank { return }
     if let left = try leaving ?? self.leaving(old, to: incoming, table, key) {
       settlement.noteReferred(left.referred, table, key)
-      if let old { try keepReplaced(old, left.content, by: incoming, table, key, at: now) }
+      try keepReplaced(left, by: incoming, table, key, at: now)
     }
     if old?.isDangling != incoming.isDangling { application.changed.insert(table.id) }
     try rowVersions.keep(incoming, table, key, old: old)

@@ -3,6 +3,7 @@ import SQLite
 
 /// A row as it stands before another version takes its place in the table.
 struct Leaving {
+  var version: Version
   /// What it says, if the log or somebody who undoes may want it.
   var content: Shelf.Entry?
   /// What others refer to in it, where that does not follow from its key.
@@ -17,7 +18,7 @@ extension Store {
     guard let old, !old.isDeleted else { return nil }
     let isWanted = isLogged || mayWantBack(old, under: version, table)
     return Leaving(
-      content: isWanted ? try contents.content(of: old, table, key) : nil,
+      version: old, content: isWanted ? try contents.content(of: old, table, key) : nil,
       referred: try settlement.referred(in: table, key))
   }
 }

@@ -232,12 +232,12 @@ struct UndoSearch {
 extension Store {
   /// Keeps a row as it stood, if one may want it back once another version has taken its place.
   func keepReplaced(
-    _ old: Version, _ content: Shelf.Entry?, by version: Version, _ table: ReplicaTable,
-    _ key: Key, at now: Instant
+    _ left: Leaving, by version: Version, _ table: ReplicaTable, _ key: Key, at now: Instant
   ) throws {
-    guard let content, mayWantBack(old, under: version, table) else { return }
+    guard let content = left.content, mayWantBack(left.version, under: version, table)
+    else { return }
     try undo.keep(
-      ConflictSide(old, content), of: table.name, key, by: version, at: now.moment)
+      ConflictSide(left.version, content), of: table.name, key, by: version, at: now.moment)
   }
 
   func mayWantBack(_ old: Version, under version: Version, _ table: ReplicaTable) -> Bool {
