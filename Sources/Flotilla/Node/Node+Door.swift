@@ -4,18 +4,35 @@ import Store
 
 /// Streams come in, and both ends show who they are before a word is said.
 extension Node {
-  /// Takes a new stream; `dialled` is the address if this side dialled.
-  func begin(_ channel: any ByteChannel, dialled: String?) async {
+  /// A stream that this node has opened: looked after until it is a session or closed.
+  func begin(_ channel: any ByteChannel, dialled: String) async {
     guard !isStopping, life.isRunNoted else {
       channel.close()
-      guard let dialled, !isStopping else { return }
+      guard !isStopping else { return }
       return await perform(mesh.receive(.dialFailed(address: dialled), at: .now))
     }
-    let id = strangers.enter(channel, isDialled: dialled != nil)
-    if dialled == nil, await !hasTurn(id) {
-      strangers.leave(id)
-      return channel.close()
+    await begin(channel, strangers.enter(channel, isDialled: true), dialled)
+  }
+
+  /// A stream that somebody else has opened: likewise, beside what else comes.
+  func welcome(_ channel: any ByteChannel) {
+    guard !isStopping, life.isRunNoted else { return channel.close() }
+    let id = strangers.enter(channel, isDialled: false)
+    let handshake = Task {
+      if await hasTurn(id) {
+        await begin(channel, id, nil)
+      } else {
+        strangers.leave(id)
+        channel.close()
+      }
+      strangers.end(id)
     }
+    strangers.begin(id, handshake)
+  }
+
+  private func begin(
+    _ channel: any ByteChannel, _ id: Mesh.ConnectionID, _ dialled: String?
+  ) async {
     let result: Result<TLSChannel, NetworkError>
     do throws(NetworkError) {
       result = .success(try await secure(channel, dialled: dialled))
@@ -38,16 +55,6 @@ extension Node {
       guard pause > 0, (try? await Task.sleep(for: .milliseconds(pause))) != nil else { break }
     }
     return true
-  }
-
-  /// A stream that somebody else has opened: looked after until it is a session or closed.
-  func welcome(_ channel: any ByteChannel) {
-    let number = strangers.number()
-    let handshake = Task {
-      await begin(channel, dialled: nil)
-      strangers.end(number)
-    }
-    strangers.begin(number, handshake)
   }
 
   private func secure(

@@ -65,6 +65,9 @@ extension Node {
           do throws(NetworkError) {
             let channel = try await listener.accept()
             self.welcome(channel)
+            while self.strangers.isCrowded, !Task.isCancelled {
+              try? await Task.sleep(for: .milliseconds(2))
+            }
           } catch {
             if error.code != .closed { self.warn("cannot accept a connection: \(error)") }
             return

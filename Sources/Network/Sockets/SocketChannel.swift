@@ -5,8 +5,8 @@ import Glibc
 /// A connected stream socket, TCP or UNIX-domain.
 ///
 /// Blocking calls on two serial queues, one for each direction, are the least code that gives
-/// back-pressure. `close()` shuts the socket down, which ends both calls, and the descriptor is
-/// closed by the last job of both queues: so its number cannot be reused under a call.
+/// back-pressure. `close()` shuts the socket down, which ends both calls, and the last of them
+/// closes the descriptor: so its number cannot be reused under a call.
 package final class SocketChannel: ByteChannel {
   /// The bytes that went through a channel so far.
   package struct Traffic: Sendable, Hashable {
@@ -18,6 +18,8 @@ package final class SocketChannel: ByteChannel {
     var descriptor: Descriptor?
     let raw: Int32
     var isClosed = false
+    /// How many calls are under way that have the number.
+    var calls = 0
     var traffic = Traffic()
   }
 
@@ -59,41 +61,50 @@ package final class SocketChannel: ByteChannel {
   /// Tells the peer that nothing more will come, and still reads.
   package func finishWriting() {
     writing.async {
-      guard let raw = self.openDescriptor() else { return }
-      shutdown(raw, Int32(SHUT_WR))
+      _ = self.withDescriptor { raw in shutdown(raw, Int32(SHUT_WR)) }
     }
   }
 
   package func close() {
-    let isFirst = state.withLock { state in
-      if state.isClosed { return false }
+    state.withLock { state in
+      if state.isClosed { return }
       state.isClosed = true
       shutdown(state.raw, Int32(SHUT_RDWR))
-      return true
-    }
-    guard isFirst else { return }
-    reading.async {
-      self.writing.async { self.state.withLock { $0.descriptor = nil } }
+      if state.calls == 0 { state.descriptor = nil }
     }
   }
 
-  /// The number, good until the running job of a queue ends, or nil after `close()`.
-  private func openDescriptor() -> Int32? {
-    state.withLock { $0.isClosed ? nil : $0.raw }
+  /// Lends the number to a call that may block, or gives nil after `close()`.
+  private func withDescriptor<Value>(_ call: (Int32) -> Value) -> Value? {
+    let raw: Int32? = state.withLock { state in
+      if state.isClosed { return nil }
+      state.calls += 1
+      return state.raw
+    }
+    guard let raw else { return nil }
+    defer {
+      state.withLock { state in
+        state.calls -= 1
+        if state.isClosed && state.calls == 0 { state.descriptor = nil }
+      }
+    }
+    return call(raw)
   }
 
   private func receive(_ limit: Int) -> Result<[UInt8], NetworkError> {
-    guard let raw = openDescriptor() else { return .failure(.closedHere) }
     var failure: Int32 = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-      while true {
-        let received = recv(raw, buffer.baseAddress, limit, 0)
-        if received < 0 && errno == EINTR { continue }
-        failure = received < 0 ? errno : 0
-        count = max(0, received)
-        return
+    let received = withDescriptor { raw in
+      [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+        while true {
+          let received = recv(raw, buffer.baseAddress, limit, 0)
+          if received < 0 && errno == EINTR { continue }
+          failure = received < 0 ? errno : 0
+          count = max(0, received)
+          return
+        }
       }
     }
+    guard let bytes = received else { return .failure(.closedHere) }
     return state.withLock { state in
       // After shutdown(2) by this side recv(2) returns 0 as if the peer had closed.
       if state.isClosed { return .failure(.closedHere) }
@@ -104,22 +115,24 @@ package final class SocketChannel: ByteChannel {
   }
 
   private func send(_ bytes: [UInt8]) -> Result<Void, NetworkError> {
-    guard let raw = openDescriptor() else { return .failure(.closedHere) }
     var failure: Int32 = 0
     var sent = 0
-    bytes.withUnsafeBytes { buffer in
-      while sent < buffer.count {
-        let rest = UnsafeRawBufferPointer(rebasing: buffer[sent...])
-        // MSG_NOSIGNAL: a peer that is gone gives EPIPE, never SIGPIPE to the application.
-        let count = Glibc.send(raw, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
-        if count < 0 && errno == EINTR { continue }
-        guard count >= 0 else {
-          failure = errno
-          return
+    let isOpen: Void? = withDescriptor { raw in
+      bytes.withUnsafeBytes { buffer in
+        while sent < buffer.count {
+          let rest = UnsafeRawBufferPointer(rebasing: buffer[sent...])
+          // MSG_NOSIGNAL: a peer that is gone gives EPIPE, never SIGPIPE to the application.
+          let count = Glibc.send(raw, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+          if count < 0 && errno == EINTR { continue }
+          guard count >= 0 else {
+            failure = errno
+            return
+          }
+          sent += count
         }
-        sent += count
       }
     }
+    guard isOpen != nil else { return .failure(.closedHere) }
     return state.withLock { state in
       state.traffic.bytesOut += UInt64(sent)
       if failure == 0 { return .success(()) }
