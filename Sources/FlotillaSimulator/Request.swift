@@ -12,8 +12,9 @@ struct Request {
              [--without KIND,…] [--tell] [--shrink]
            FlotillaSimulator laws [--seeds N] [--first N] [--jobs N]
            FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N]
-                   [--numbers] [--tables] [--split]
+                   [--numbers] [--tables] [--split] [--anchor]
            FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers] [--tables] [--split]
+             [--anchor]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """
@@ -48,6 +49,8 @@ struct Request {
   var makesTwins = false
   /// A program drops a table and makes it again.
   var emptiesTables = false
+  /// One node is the anchor.
+  var hasAnchor = false
 
   init(_ arguments: [String]) throws(Complaint) {
     var rest = arguments[...]
@@ -71,6 +74,7 @@ struct Request {
       case "--split": splitsMigrations = true
       case "--twins": makesTwins = true
       case "--empties": emptiesTables = true
+      case "--anchor": hasAnchor = true
       case "--with": with = try Self.kinds(rest.popFirst() ?? "")
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
       default: try take(option, rest.popFirst())
@@ -134,7 +138,7 @@ struct Request {
   var schemaOptions: [String] {
     [
       (hasNumbers, "--numbers"), (renamesTables, "--tables"), (splitsMigrations, "--split"),
-      (makesTwins, "--twins"), (emptiesTables, "--empties"),
+      (makesTwins, "--twins"), (emptiesTables, "--empties"), (hasAnchor, "--anchor"),
     ].compactMap { $0 ? $1 : nil }
   }
 
@@ -145,6 +149,7 @@ struct Request {
     plan.splitsMigrations = splitsMigrations
     plan.makesTwins = makesTwins
     plan.emptiesTables = emptiesTables
+    plan.hasAnchor = hasAnchor
     return plan
   }
 

@@ -22,7 +22,8 @@ extension SchemaNode {
     return marks
   }
 
-  /// The marks of rows that are in the log or parked, and the rows of which a delete is in the log.
+  /// The marks of rows that are in the log or parked, or stand here alone, and the rows of which a
+  /// delete is in the log.
   func held() throws -> (marks: Set<String>, deleted: Set<EditTrail.Row>) {
     var marks: Set<String> = []
     var deleted: Set<EditTrail.Row> = []
@@ -42,7 +43,16 @@ extension SchemaNode {
         marks.insert(String(decoding: bytes, as: UTF8.self))
       }
     }
+    for sql in reading.keyless { marks.formUnion(try program.rows(sql).compactMap(\.first?.string)) }
     return (marks, deleted)
+  }
+
+  /// What no anchor has judged, though all have heard of everything.
+  func unjudged() throws -> [String] {
+    let waiting = try watcher.scalar("SELECT count(*) FROM _flotilla_pending").integer ?? 0
+    let asking = try store.verdicts.list(after: 0, through: .max).filter { $0.outcome == .pending }
+    return (waiting > 0 ? ["\(waiting) edits are pending"] : [])
+      + asking.map { "the edit \($0.seq) in \($0.table) has no verdict" }
   }
 
   private func shown(_ value: Replication.Value) throws -> String {
@@ -106,6 +116,8 @@ struct SchemaReading {
   let rows: [(table: String, sql: String)]
   /// The key of each row as one text, and its mark.
   let marks: [(table: String, sql: String)]
+  /// The marks of rows with NULL in their key, which are not replicated.
+  let keyless: [String]
   /// How many rows break each CHECK.
   let broken: [String]
   let integrity: [String]
@@ -124,6 +136,10 @@ struct SchemaReading {
     marks = schema.tables.map { table in
       let key = table.key.map { schema.text("quote({\($0)})") }.joined(separator: " || ', ' || ")
       return (table.first, "SELECT \(key), \(schema.text("{\(table.mark)}")) FROM \(table.name)")
+    }
+    keyless = schema.tables.map { table in
+      let isNull = table.key.map { schema.text("{\($0)} IS NULL") }.joined(separator: " OR ")
+      return "SELECT \(schema.text("{\(table.mark)}")) FROM \(table.name) WHERE \(isNull)"
     }
     broken = schema.tables.flatMap(schema.broken)
     integrity = schema.tables.map { "PRAGMA integrity_check(\(quoted($0.name)))" }

@@ -10,7 +10,7 @@ final class SchemaNode {
   let name: String
   private(set) var store: Store
   let program: Connection
-  private let watcher: Connection
+  let watcher: Connection
   // After the connections: they are let go in this order.
   private let disk: Disk
   private var process: DiskProcess
@@ -23,6 +23,8 @@ final class SchemaNode {
   /// What is wrong with what was committed.
   private(set) var faults: [String] = []
   private var seen: Int64 = -1
+  /// What it has heard about the anchor.
+  private var appointments: [Appointment] = []
   /// While a migration commits one statement after the other nothing holds.
   private var isMigrating = false
   /// A row of others may have come while the table of its parent was away, and the migration has
@@ -91,7 +93,25 @@ final class SchemaNode {
     store = try Store(path: Self.path, pace: pace, vfs: next.name, schemas: schemas)
     process = next
     watch()
+    try govern()
   }
+
+  /// Hears of appointments that it does not know.
+  func hear(_ appointments: [Appointment]) throws {
+    guard appointments.count > self.appointments.count else { return }
+    self.appointments = appointments
+    try govern()
+  }
+
+  private func govern() throws {
+    guard let governance = Appointments.governance(of: appointments, for: store.node)
+    else { return }
+    _ = try store.govern(governance, at: now)
+    inspect()
+  }
+
+  /// How far it is.
+  var standing: String { "\(store.position.frontier) \(store.currentJudged)" }
 
   /// Gives whether more is to be folded.
   @discardableResult
@@ -107,7 +127,8 @@ final class SchemaNode {
   /// Everything that another one has and this one lacks, in steps if so wanted; after `limit` of
   /// them the link breaks.
   func pull(from other: SchemaNode, inSteps: Bool, limit: Int = .max) throws {
-    let (covers, batches) = try other.export(.above(store.position.frontier))
+    try hear(other.appointments)
+    let (covers, batches, judged) = try other.export(.above(store.position.frontier))
     let groups = inSteps ? batches.map { [$0] } : [batches]
     var (rows, check) = (UInt64(0), UInt64(0))
     for (place, group) in (groups.isEmpty ? [[]] : groups).enumerated() {
@@ -120,6 +141,7 @@ final class SchemaNode {
       check &+= group.reduce(0) { $0 &+ $1.check }
       if isLast { merge.end = End(rows: rows, check: check) }
       merge.standing = other.store.stability.standing
+      merge.judged = judged
       _ = try store.merge(merge, at: now)
       inspect()
     }
@@ -127,7 +149,7 @@ final class SchemaNode {
 
   private func export(
     _ scope: Session.ExportScope
-  ) throws -> (covers: Frontier, batches: [ExportBatch]) {
+  ) throws -> (covers: Frontier, batches: [ExportBatch], judged: Judged?) {
     let opened = try store.openExport(scope, at: now)
     var batches: [ExportBatch] = []
     var part: [UInt8] = []
@@ -142,14 +164,14 @@ final class SchemaNode {
       }
     }
     try store.closeExport(opened.id)
-    return (opened.covers, batches)
+    return (opened.covers, batches, opened.judged)
   }
 
   /// Everything in which the digests differ.
   func repair(from other: SchemaNode) throws {
     let differing = store.position.digest.differing(from: other.store.position.digest)
     guard !differing.isEmpty else { return }
-    let (_, batches) = try other.export(.buckets(differing))
+    let batches = try other.export(.buckets(differing)).batches
     let (rows, check) = (
       batches.reduce(0) { $0 + $1.rows }, batches.reduce(0) { $0 &+ $1.check }
     )

@@ -18,6 +18,8 @@ package struct SchemaRun {
     package var makesTwins = false
     /// Whether a program drops a table, once, and makes it again.
     package var emptiesTables = false
+    /// Whether there is an anchor, from the beginning on or later.
+    package var hasAnchor = false
     /// Steps that are left out.
     package var without: Set<Int> = []
     /// At most so many migrations.
@@ -41,6 +43,8 @@ package struct SchemaRun {
   private var edits = 0
   private var world: Int64 = 0
   private var emptied: String?
+  /// What a person has said about the anchor.
+  private var appointments: [Appointment] = []
 
   package init(_ plan: Plan, isTold: Bool = false) {
     self.plan = plan
@@ -86,8 +90,11 @@ package struct SchemaRun {
     let hasRows = random.chance(600)
     if hasRows { for _ in 0..<3 { try write(0, &random, isFolding: false) } }
     let takesNew = random.chance(500)
+    let rules = [nil, ServerWins.name, ServerWinsOnConflict.name, NewestWins.name]
+    let rule = plan.hasAnchor ? random.pick(rules) : nil
+    if plan.hasAnchor, random.chance(600) { try appoint(&random) }
     try nodes[0].store.track(
-      schema.tables.map(\.name), rule: nil, takesNew: takesNew ? true : nil, at: nodes[0].now)
+      schema.tables.map(\.name), rule: rule, takesNew: takesNew ? true : nil, at: nodes[0].now)
     for node in nodes {
       try node.foldAll()
       if node.number > 0 { try node.pull(from: nodes[0], inSteps: false) }
@@ -106,6 +113,7 @@ package struct SchemaRun {
     case 10...11:
       tale.tell("node-\(node) folds")
       try nodes[node].fold()
+    case 12 where plan.hasAnchor && random.chance(400): try appoint(&random)
     case 12:
       tale.tell("node-\(node) starts anew")
       try nodes[node].restart()
@@ -115,6 +123,16 @@ package struct SchemaRun {
       tale.tell("node-\(node) hears from node-\(other)\(inSteps ? ", in steps to \(limit)" : "")")
       try nodes[node].pull(from: nodes[other], inSteps: inSteps, limit: inSteps ? limit : .max)
     }
+  }
+
+  /// A person says which node is the anchor; others hear of that when they meet it.
+  private mutating func appoint(_ random: inout Seeded) throws {
+    let node = nodes[random.below(nodes.count)]
+    // Who has not heard of the last one cannot be told of the next.
+    let term = Term(number: UInt64(appointments.count + 1), incarnation: 7)
+    appointments.append(Appointment(term: term, node: node.store.node, isForced: false))
+    tale.tell("\(node.name) is appointed")
+    try node.hear(appointments)
   }
 
   private mutating func advance(_ random: inout Seeded) {
@@ -237,6 +255,7 @@ extension SchemaRun {
 
   /// All migrate and hear of everything.
   private mutating func end(_ random: inout Seeded) throws {
+    if plan.hasAnchor, appointments.isEmpty { try appoint(&random) }
     for index in nodes.indices {
       while nodes[index].level < migrations.count {
         try migrate(index, &random)
@@ -254,13 +273,13 @@ extension SchemaRun {
   /// All meet until nothing moves.
   private mutating func settle(_ random: inout Seeded) throws {
     var last: [[String]] = []
-    for _ in 0..<12 {
+    for _ in 0..<(plan.hasAnchor ? 24 : 12) {
       for node in nodes {
         for other in nodes where other !== node { try node.pull(from: other, inSteps: false) }
         advance(&random)
       }
       for node in nodes { try node.foldAll() }
-      let state = try nodes.map { try $0.everyRow() + ["\($0.store.position.frontier)"] }
+      let state = try nodes.map { try $0.everyRow() + [$0.standing] }
       if state == last { break }
       last = state
       guard faults.isEmpty, nodes.allSatisfy({ $0.faults.isEmpty }) else { return }
@@ -325,6 +344,7 @@ extension SchemaRun {
         .filter { $0.table != emptied }
       if !kept.isEmpty, !dropsColumns { faults.append("\(node.name): values wait: \(kept)") }
       faults += try node.parkedForNothing().map { "\(node.name): \($0)" }
+      if plan.hasAnchor { faults += try node.unjudged().map { "\(node.name): \($0)" } }
     }
     faults += trail.faults(
       standing: try nodes[0].marks(), held: held.marks, deleted: held.deleted,

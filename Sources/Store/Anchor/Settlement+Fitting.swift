@@ -76,7 +76,7 @@ extension Settlement {
     if isThere, standing?.hash == item.version.hash, !isParked { return nil }
     var placement = Placement(entry, item.version, table, item.key)
     placement.exists = isThere && !isParked
-    placement.unseenAt = standing == nil ? now.moment : nil
+    placement.unseenAt = isThere ? nil : now.moment
     return Candidate(item: item, table: table, statements: statements, placement: placement)
   }
 

@@ -243,7 +243,7 @@ extension Store {
     }
     switch row.row.content {
     case .deleted(let values):
-      if old == nil {
+      if old?.isDeleted != false {
         let values = try connection.row(statements.selectByKey, values.map(\.sqlite))
         try values.map {
           try contents.logUnseen($0, statements, table, key, by: row.entry, at: now.moment)
@@ -264,7 +264,7 @@ extension Store {
       let placement = Placement(
         shape: row.shape, values: values, hash: incoming.hash,
         exists: old.map { !$0.isDeleted } ?? false && shelved?.why.isWhole != true,
-        unseenAt: old == nil ? now.moment : nil)
+        unseenAt: old?.isDeleted == false ? nil : now.moment)
       // What waits to be put back is not as its version has it; nor is a row whose author counts
       // other defaults than this table has.
       if isSame, !isWaiting, shelved?.why.isWhole != true,

@@ -9,8 +9,8 @@ struct Placement {
   var hash: UInt64
   /// Whether the row is thought to stand in its table.
   var exists: Bool
-  /// Set if no version of the row was known: what stands there all the same goes, whole, to the
-  /// conflict log, with this moment in ms since 1970.
+  /// Set if no version says that the row is there: what stands there all the same goes, whole, to
+  /// the conflict log, with this moment in ms since 1970.
   var unseenAt: Int64?
 
   /// What of it goes where, by the columns of this replica.

@@ -77,6 +77,9 @@ final class Parentage {
 
   var isEmpty: Bool { ofChild.isEmpty && numbered.isEmpty }
 
+  /// Whether the keys of a table are not, or not any more, numbers that a row may lose.
+  func isPlain(_ table: Int64) -> Bool { !numbered.contains(table) && !derived.contains(table) }
+
   /// To what the rows of a table refer.
   func links(of child: Int64) -> [Link] { ofChild[child] ?? [] }
 

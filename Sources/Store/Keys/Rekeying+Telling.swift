@@ -76,13 +76,28 @@ extension Rekeying {
   /// make again; or the anchor has not taken it where it was, and its key is free, or will be.
   private func isAwaited(_ item: MovingRows.Item) throws -> Bool {
     guard let table = store.tables.byID[item.table],
-      let standing = try store.versions.version(table: item.table, key: item.key),
-      try !standing.isDeleted && isInPlace(standing, table, under: item.key)
+      let standing = try store.versions.version(table: item.table, key: item.key)
     else { return true }
-    for parent in item.version.numbering.parents {
+    let parents = item.version.numbering.parents
+    let isPlain = parentage.isPlain(table.id) && parents.isEmpty
+    if try refersToDeleted(item, table) { return false }
+    guard try isPlain || !standing.isDeleted && isInPlace(standing, table, under: item.key)
+    else { return true }
+    for parent in parents {
       if try store.kinship.former.isAwaited(parent.row) { return true }
     }
     return false
+  }
+
+  /// Whether a row means one that is deleted, and is not made again: nobody waits for that.
+  private func refersToDeleted(_ item: MovingRows.Item, _ table: ReplicaTable) throws -> Bool {
+    try parentage.meant(by: item.version, item.entry, table, among: store.tables)
+      .contains { meant in
+        guard try isGone(meant.place), case .here = try store.moved.whereabouts(meant.place)
+        else { return false }
+        return try store.pending.all(table: meant.parent.id, key: meant.key)
+          .allSatisfy { $0.version.isDeleted }
+      }
   }
 
   /// The maker of a row has given it a fresh key without knowing what this replica had written in

@@ -92,11 +92,16 @@ struct Rekeying {
     case .moving: next = try store.kinship.former.after(place).last
     case .moved(let found): next = found
     }
-    guard let next else { return }
+    guard let next, try !isGone(next) else { return }
     add(
       Move(
         place: place, next: moves[next]?.next ?? next.key,
         isOwn: store.viewpoint.isOwn(next.created.origin), root: nil))
+  }
+
+  /// Whether a row was deleted, or not taken by the anchor, where it went: nothing follows it there.
+  func isGone(_ place: FormerKeys.Place) throws -> Bool {
+    try store.versions.version(table: place.table, key: place.key)?.isDeleted == true
   }
 
   private mutating func add(_ move: Move) {
@@ -148,7 +153,8 @@ struct Rekeying {
   /// A row whose key holds the number of another one has it again once that is free: what was under
   /// it has gone with a row that had the same number.
   private mutating func startAgain(_ item: MovingRows.Item, _ table: ReplicaTable) throws {
-    guard let standing = try store.versions.version(table: table.id, key: item.key),
+    guard parentage.derived.contains(table.id),
+      let standing = try store.versions.version(table: table.id, key: item.key),
       standing.isDeleted, !standing.hasSeen(item.version.created),
       isForMe(item.version, under: standing), try isInPlace(item.version, table, under: item.key)
     else { return }
