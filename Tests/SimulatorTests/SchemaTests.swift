@@ -9,11 +9,15 @@ struct KeptSchema: Sendable, CustomStringConvertible {
   var kind = Kind.plain
 
   /// What else goes on beside migrations.
-  enum Kind { case plain, tables, numberedTwins, emptied }
+  enum Kind {
+    case plain, tables, numberedTwins, emptied, anchor, anchorAndNumbers, anchorAndTables
+  }
 
   var plan: SchemaRun.Plan {
-    var plan = SchemaRun.Plan(seed: seed, numbers: kind == .numberedTwins)
-    plan.renamesTables = kind == .tables
+    let numbers = [.numberedTwins, .anchorAndNumbers].contains(kind)
+    var plan = SchemaRun.Plan(seed: seed, numbers: numbers)
+    plan.hasAnchor = [.anchor, .anchorAndNumbers, .anchorAndTables].contains(kind)
+    plan.renamesTables = [.tables, .anchorAndTables].contains(kind)
     plan.makesTwins = kind == .numberedTwins
     plan.emptiesTables = kind == .emptied
     return plan
@@ -113,6 +117,23 @@ struct KeptSchema: Sendable, CustomStringConvertible {
       kind: .numberedTwins),
     KeptSchema(
       seed: 291, found: "a value waits where the table that it is for was emptied", kind: .emptied),
+    KeptSchema(
+      seed: 5952, found: "an edit that was made again referred to nothing for good", kind: .anchor),
+    KeptSchema(
+      seed: 5706, found: "a row was made again for ever, whose number is no number any more",
+      kind: .anchorAndNumbers),
+    KeptSchema(
+      seed: 5008, found: "a row followed its parent for ever to where the anchor had not let it",
+      kind: .anchorAndNumbers),
+    KeptSchema(
+      seed: 6439, found: "a row waited for a parent that is deleted, and was in no log",
+      kind: .anchorAndNumbers),
+    KeptSchema(
+      seed: 5694, found: "a cascade took the key of a row, which is replicated no more",
+      kind: .anchorAndNumbers),
+    KeptSchema(
+      seed: 6042, found: "a row put in again after a delete, and not seen yet, went in no log",
+      kind: .anchorAndTables),
   ]
 }
 
