@@ -103,7 +103,8 @@ package struct Viewpoint: Sendable {
   ///
   /// The certificate outranks the edit, which inherited the epoch before it. But its author has
   /// seen what is certified: the edit is made again on top, lest a program find its own committed
-  /// row as it was before.
+  /// row as it was before. Not if what is certified was made of the edit in turn, as a migration
+  /// does.
   ///
   /// So is what an anchor has certified in an earlier term, if nobody is left to judge it; and then
   /// also if both say the same, for another certificate may be on its way.
@@ -111,7 +112,8 @@ package struct Viewpoint: Sendable {
     isOwn(standing.edit.origin)
       && (standing.isTentative || !office.isHeld)
       && !incoming.isTentative && incoming.edit != standing.edit
-      && (incoming.hash != standing.hash || !office.isHeld) && standing.hasSeen(incoming)
+      && (incoming.hash != standing.hash || !office.isHeld)
+      && standing.hasSeen(incoming) && !incoming.hasSeen(standing)
   }
 
   /// Whether the anchor's word on something that an edit was made on says the same as the edit,

@@ -24,9 +24,9 @@ extension Store {
     let (items, next) = try pending.slice(after: work.after, limit: pace.comparedRows)
     var application = Application()
     for item in items.sorted(by: { $0.version.rank < $1.version.rank }) {
-      let standing = try versions.version(table: item.table, key: item.key)
-      guard case .gives = viewpoint.meeting(item.version, standing),
-        let table = tables.byID[item.table]
+      guard let table = tables.byID[item.table],
+        case let standing = try standing(table, item.key),
+        case .gives = viewpoint.meeting(item.version, standing)
       else { continue }
       let row = table.shaped(item.version, try pending.entry(item), item.key)
       try pending.remove(item)
@@ -40,6 +40,11 @@ extension Store {
       } else {
         office.isHeld ? nil : OfficeRecord.Work(task: .dissolving)
       }
+  }
+
+  /// What stands, or stood when its table was dropped: it comes back.
+  private func standing(_ table: ReplicaTable, _ key: Key) throws -> Version? {
+    try versions.version(table: table.id, key: key) ?? lost.version(table, key)
   }
 
   /// Whether this replica has still to show or to give up what waits.
@@ -66,7 +71,7 @@ extension Store {
     let entry = try pending.entry(item)
     try pending.remove(item)
     guard isOwn(item.version.edit.origin), let table = tables.byID[item.table] else { return }
-    let standing = try versions.version(table: item.table, key: item.key)
+    let standing = try standing(table, item.key)
     guard let standing, viewpoint.isLost(item.version, to: standing) else { return }
     if viewpoint.isSpent(item.version, under: standing),
       try verdicts.ruling(on: item.version.edit) == nil

@@ -256,6 +256,12 @@ extension Store {
       application.changed.insert(table.id)
     case .ruling: break
     case .withheld:
+      // It says what is here already.
+      if !isWaiting, let old, old.saysTheSame(as: incoming),
+        try shelf.entry(table: table.id, key: key)?.why.isWhole != true
+      {
+        return
+      }
       try settlement.shelve(row, table, key, why: .tooLarge, &application)
     case .values where isPlaced: application.changed.insert(table.id)
     case .values(let values):
