@@ -103,7 +103,10 @@ extension Rekeying {
   /// moves, the one that comes later to the new key is in the log. Where it is the row itself that
   /// somebody has taken along, what was written here over that goes into it.
   private func givesWay(_ row: Row, to old: Version) throws -> Bool {
-    if row.version.numbering.former.contains(where: { $0.created == old.created }) { return false }
+    // It goes back, and may bring what was written into it where it was.
+    if row.version.numbering.former.contains(where: { $0.created == old.created }) {
+      return row.version.edit == row.version.created
+    }
     let taken = old.numbering.former.first {
       $0.key == row.key && $0.created == row.version.created
     }
