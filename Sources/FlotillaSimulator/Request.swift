@@ -12,9 +12,9 @@ struct Request {
              [--without KIND,…] [--tell] [--shrink]
            FlotillaSimulator laws [--seeds N] [--first N] [--jobs N]
            FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N]
-                   [--numbers] [--tables] [--split] [--anchor]
+                   [--numbers] [--tables] [--split] [--anchor] [--mishaps]
            FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers] [--tables] [--split]
-             [--anchor]
+             [--anchor] [--mishaps]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """
@@ -51,6 +51,8 @@ struct Request {
   var emptiesTables = false
   /// One node is the anchor.
   var hasAnchor = false
+  /// Disks fail, and processes are killed.
+  var hasMishaps = false
 
   init(_ arguments: [String]) throws(Complaint) {
     var rest = arguments[...]
@@ -75,6 +77,7 @@ struct Request {
       case "--twins": makesTwins = true
       case "--empties": emptiesTables = true
       case "--anchor": hasAnchor = true
+      case "--mishaps": hasMishaps = true
       case "--with": with = try Self.kinds(rest.popFirst() ?? "")
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
       default: try take(option, rest.popFirst())
@@ -139,6 +142,7 @@ struct Request {
     [
       (hasNumbers, "--numbers"), (renamesTables, "--tables"), (splitsMigrations, "--split"),
       (makesTwins, "--twins"), (emptiesTables, "--empties"), (hasAnchor, "--anchor"),
+      (hasMishaps, "--mishaps"),
     ].compactMap { $0 ? $1 : nil }
   }
 
@@ -150,6 +154,7 @@ struct Request {
     plan.makesTwins = makesTwins
     plan.emptiesTables = emptiesTables
     plan.hasAnchor = hasAnchor
+    plan.hasMishaps = hasMishaps
     return plan
   }
 

@@ -134,6 +134,18 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(
       seed: 6042, found: "a row put in again after a delete, and not seen yet, went in no log",
       kind: .anchorAndTables),
+    KeptSchema(
+      seed: 11659, found: "an edit was made again for ever on top of what a migration made of it",
+      kind: .anchor),
+    KeptSchema(
+      seed: 11409, found: "a row that the anchor knew by name alone did not follow its parent",
+      kind: .anchor),
+    KeptSchema(
+      seed: 11587, found: "an edit that waited lost to a row of a dropped table, and was in no log",
+      kind: .anchor),
+    KeptSchema(
+      seed: 11998, found: "a row went back to its number, and wrote over what stood there",
+      kind: .anchorAndNumbers),
   ]
 }
 

@@ -23,6 +23,8 @@ final class SchemaNode {
   /// What is wrong with what was committed.
   private(set) var faults: [String] = []
   private var seen: Int64 = -1
+  /// After how many calls of the store's process what becomes of the next one.
+  private var mishap: (calls: Int, fate: DiskProcess.Fate)?
   /// What it has heard about the anchor.
   private var appointments: [Appointment] = []
   /// While a migration commits one statement after the other nothing holds.
@@ -79,9 +81,30 @@ final class SchemaNode {
   /// Each time the store takes a lock, what was committed until then is looked at.
   private func watch() {
     process.fate = { [unowned self] call in
-      guard call == .lock else { return .done }
+      guard call == .lock else { return strike() }
       inspect()
       return .done
+    }
+  }
+
+  private func strike() -> DiskProcess.Fate {
+    guard let next = mishap else { return .done }
+    mishap = next.calls > 0 ? (next.calls - 1, next.fate) : nil
+    return next.calls > 0 ? .done : next.fate
+  }
+
+  /// Something goes wrong with one of the next calls: the disk is full or fails, and the process
+  /// goes on, or it is killed. Gives whether it came to that.
+  func suffer(_ random: inout Seeded, _ work: () throws -> Void) throws -> Bool {
+    mishap = (random.below(24), random.pick([.full, .failed, .deadBefore, .deadAfter]))
+    defer { mishap = nil }
+    do {
+      try work()
+      return false
+    } catch {
+      guard mishap == nil else { throw error }
+      if process.isDead { try restart() }
+      return true
     }
   }
 
@@ -93,17 +116,17 @@ final class SchemaNode {
     store = try Store(path: Self.path, pace: pace, vfs: next.name, schemas: schemas)
     process = next
     watch()
-    try govern()
+    try govern(by: appointments)
   }
 
   /// Hears of appointments that it does not know.
   func hear(_ appointments: [Appointment]) throws {
     guard appointments.count > self.appointments.count else { return }
+    try govern(by: appointments)
     self.appointments = appointments
-    try govern()
   }
 
-  private func govern() throws {
+  private func govern(by appointments: [Appointment]) throws {
     guard let governance = Appointments.governance(of: appointments, for: store.node)
     else { return }
     _ = try store.govern(governance, at: now)

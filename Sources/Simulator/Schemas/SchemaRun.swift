@@ -20,6 +20,8 @@ package struct SchemaRun {
     package var emptiesTables = false
     /// Whether there is an anchor, from the beginning on or later.
     package var hasAnchor = false
+    /// Whether disks fail, and processes are killed.
+    package var hasMishaps = false
     /// Steps that are left out.
     package var without: Set<Int> = []
     /// At most so many migrations.
@@ -112,7 +114,7 @@ package struct SchemaRun {
     case 11 where plan.emptiesTables && emptied == nil: try empty(node, &random)
     case 10...11:
       tale.tell("node-\(node) folds")
-      try nodes[node].fold()
+      try withMishap(nodes[node], &random) { try $0.fold() }
     case 12 where plan.hasAnchor && random.chance(400): try appoint(&random)
     case 12:
       tale.tell("node-\(node) starts anew")
@@ -121,8 +123,18 @@ package struct SchemaRun {
       let other = (node + 1 + random.below(nodes.count - 1)) % nodes.count
       let (inSteps, limit) = (random.chance(300), random.chance(200) ? random.below(4) : .max)
       tale.tell("node-\(node) hears from node-\(other)\(inSteps ? ", in steps to \(limit)" : "")")
-      try nodes[node].pull(from: nodes[other], inSteps: inSteps, limit: inSteps ? limit : .max)
+      let sender = nodes[other]
+      try withMishap(nodes[node], &random) {
+        try $0.pull(from: sender, inSteps: inSteps, limit: inSteps ? limit : .max)
+      }
     }
+  }
+
+  private mutating func withMishap(
+    _ node: SchemaNode, _ random: inout Seeded, _ work: (SchemaNode) throws -> Void
+  ) throws {
+    guard plan.hasMishaps, random.chance(400) else { return try work(node) }
+    if try node.suffer(&random, { try work(node) }) { tale.tell("    which fails") }
   }
 
   /// A person says which node is the anchor; others hear of that when they meet it.
