@@ -105,6 +105,7 @@ CHANGES = --with changes,unique,swap,crash --first 1000
 # Members do not know each other's keys yet; tables of random schemas get other names.
 STRANGERS = --with strangers,slices,slowness --steps 250
 TABLES = --tables --first 900001
+BESIDE = --anchor --first 11601
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@scripts/simulator.sh
@@ -124,8 +125,8 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) full --seeds 150 --jobs $(JOBS) $(CHANGES)
 	@$(SIMULATOR) laws --seeds 10 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 1500 --jobs $(JOBS)
-	@$(SIMULATOR) schemas --seeds 200 --jobs $(JOBS) --anchor
-	@$(SIMULATOR) schemas --seeds 100 --jobs $(JOBS) --anchor --numbers
+	@$(SIMULATOR) schemas --seeds 200 --jobs $(JOBS) $(BESIDE)
+	@$(SIMULATOR) schemas --seeds 100 --jobs $(JOBS) --anchor --numbers --mishaps
 	@$(SIMULATOR) schemas --seeds 200 --jobs $(JOBS) $(TABLES)
 
 nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6,000 kills, chaos
@@ -134,8 +135,8 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) schemas --seeds 200000 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --split --seeds 20000 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 10000 --jobs $(JOBS) $(TABLES)
-	@$(SIMULATOR) schemas --seeds 20000 --jobs $(JOBS) --anchor
-	@$(SIMULATOR) schemas --seeds 10000 --jobs $(JOBS) --anchor --numbers
+	@$(SIMULATOR) schemas --seeds 20000 --jobs $(JOBS) $(BESIDE)
+	@$(SIMULATOR) schemas --seeds 10000 --jobs $(JOBS) --anchor --numbers --mishaps
 	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(RETURNS)

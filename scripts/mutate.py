@@ -10,8 +10,8 @@ it shall be. `depth: pure returns` looks where machines come back and deleted ro
 `full offices` where anchors do, `full restores` where their files are put back, `full swaps` where
 programs write beside parked rows, `full changes` where they follow what changes, `full lies` where
 a member lies, `pure strangers` where members do not know each other's keys yet, `schemas plain`
-in random schemas, and `schemas emptied` where a program drops a table and makes it again. In a
-copy of the tree each is applied alone, the simulator is built and runs until it finds a fault or
+in random schemas, `schemas beside` in those beside an anchor, and `schemas emptied` where a program
+drops a table and makes it again. In a copy of the tree each is applied alone, the simulator is built and runs until it finds a fault or
 has spent the schedules that `make test` runs. The tree as it is comes first: where it fails by
 itself nothing can be found. Only a seed that the simulator reports counts, neither a crash nor
 what cannot be built. Prints a table; the status is 0 only if all were found.
@@ -38,6 +38,7 @@ BUDGET = {
     "pure strangers": 3_000,
     "schemas plain": 1_800,
     "schemas emptied": 300,
+    "schemas beside": 200,
 }
 KINDS = {
     "full": ["--first", "1293"],
@@ -52,6 +53,7 @@ KINDS = {
     "strangers": ["--with", "strangers,slices,slowness", "--steps", "250"],
     "plain": [],
     "emptied": ["--empties", "--first", "1001"],
+    "beside": ["--anchor", "--first", "11601"],
     "lies": ["--with", "liar", "--first", "101000", "--steps", "250", "--drawn"],
 }
 
