@@ -136,7 +136,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) schemas --split --seeds 20000 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 10000 --jobs $(JOBS) $(TABLES)
 	@$(SIMULATOR) schemas --seeds 20000 --jobs $(JOBS) $(BESIDE)
-	@$(SIMULATOR) schemas --seeds 10000 --jobs $(JOBS) --anchor --numbers --mishaps
+	@$(SIMULATOR) schemas --seeds 10000 --jobs $(JOBS) --anchors --numbers --mishaps
 	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)
 	@$(SIMULATOR) pure --seeds 100000 --jobs $(JOBS) $(RETURNS)

@@ -12,9 +12,9 @@ struct Request {
              [--without KIND,…] [--tell] [--shrink]
            FlotillaSimulator laws [--seeds N] [--first N] [--jobs N]
            FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N]
-                   [--numbers] [--tables] [--split] [--anchor] [--mishaps]
+                   [--numbers] [--tables] [--split] [--anchor|--anchors] [--mishaps]
            FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers] [--tables] [--split]
-             [--anchor] [--mishaps]
+             [--anchor|--anchors] [--mishaps]
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """
@@ -51,6 +51,8 @@ struct Request {
   var emptiesTables = false
   /// One node is the anchor.
   var hasAnchor = false
+  /// Anchors also resign, and are replaced before they have heard of it.
+  var changesAnchors = false
   /// Disks fail, and processes are killed.
   var hasMishaps = false
 
@@ -77,6 +79,7 @@ struct Request {
       case "--twins": makesTwins = true
       case "--empties": emptiesTables = true
       case "--anchor": hasAnchor = true
+      case "--anchors": (hasAnchor, changesAnchors) = (true, true)
       case "--mishaps": hasMishaps = true
       case "--with": with = try Self.kinds(rest.popFirst() ?? "")
       case "--without": without = try Self.kinds(rest.popFirst() ?? "")
@@ -141,7 +144,8 @@ struct Request {
   var schemaOptions: [String] {
     [
       (hasNumbers, "--numbers"), (renamesTables, "--tables"), (splitsMigrations, "--split"),
-      (makesTwins, "--twins"), (emptiesTables, "--empties"), (hasAnchor, "--anchor"),
+      (makesTwins, "--twins"), (emptiesTables, "--empties"),
+      (hasAnchor, changesAnchors ? "--anchors" : "--anchor"),
       (hasMishaps, "--mishaps"),
     ].compactMap { $0 ? $1 : nil }
   }
@@ -154,6 +158,7 @@ struct Request {
     plan.makesTwins = makesTwins
     plan.emptiesTables = emptiesTables
     plan.hasAnchor = hasAnchor
+    plan.changesAnchors = changesAnchors
     plan.hasMishaps = hasMishaps
     return plan
   }

@@ -47,10 +47,13 @@ extension SchemaNode {
     return (marks, deleted)
   }
 
-  /// What no anchor has judged, though all have heard of everything.
-  func unjudged() throws -> [String] {
+  /// What no anchor has judged, though all have heard of everything. Where nobody judges, nothing
+  /// waits for that.
+  func unjudged(_ isJudged: Bool) throws -> [String] {
     let waiting = try watcher.scalar("SELECT count(*) FROM _flotilla_pending").integer ?? 0
-    let asking = try store.verdicts.list(after: 0, through: .max).filter { $0.outcome == .pending }
+    let asking = try store.verdicts.list(after: 0, through: .max).filter {
+      isJudged && $0.outcome == .pending
+    }
     return (waiting > 0 ? ["\(waiting) edits are pending"] : [])
       + asking.map { "the edit \($0.seq) in \($0.table) has no verdict" }
   }

@@ -20,6 +20,8 @@ package struct SchemaRun {
     package var emptiesTables = false
     /// Whether there is an anchor, from the beginning on or later.
     package var hasAnchor = false
+    /// Whether anchors also resign, and are replaced before they have heard of it.
+    package var changesAnchors = false
     /// Whether disks fail, and processes are killed.
     package var hasMishaps = false
     /// Steps that are left out.
@@ -142,8 +144,11 @@ package struct SchemaRun {
     let node = nodes[random.below(nodes.count)]
     // Who has not heard of the last one cannot be told of the next.
     let term = Term(number: UInt64(appointments.count + 1), incarnation: 7)
-    appointments.append(Appointment(term: term, node: node.store.node, isForced: false))
-    tale.tell("\(node.name) is appointed")
+    let resigns = plan.changesAnchors && !appointments.isEmpty && random.chance(300)
+    let isForced = plan.changesAnchors && random.chance(300)
+    appointments.append(
+      Appointment(term: term, node: resigns ? nil : node.store.node, isForced: isForced))
+    tale.tell("\(resigns ? "nobody" : node.name) is appointed\(isForced ? ", at once" : "")")
     try node.hear(appointments)
   }
 
@@ -356,7 +361,10 @@ extension SchemaRun {
         .filter { $0.table != emptied }
       if !kept.isEmpty, !dropsColumns { faults.append("\(node.name): values wait: \(kept)") }
       faults += try node.parkedForNothing().map { "\(node.name): \($0)" }
-      if plan.hasAnchor { faults += try node.unjudged().map { "\(node.name): \($0)" } }
+      if plan.hasAnchor {
+        let isJudged = appointments.last?.node != nil
+        faults += try node.unjudged(isJudged).map { "\(node.name): \($0)" }
+      }
     }
     faults += trail.faults(
       standing: try nodes[0].marks(), held: held.marks, deleted: held.deleted,

@@ -79,7 +79,9 @@ extension Rekeying {
       let standing = try store.versions.version(table: item.table, key: item.key)
     else { return true }
     let parents = item.version.numbering.parents
-    let isPlain = parentage.isPlain(table.id) && parents.isEmpty
+    // It lost its number, and numbers are kept apart no more: it is one row, written twice.
+    let isPlain =
+      parentage.isPlain(table.id) && (parents.isEmpty || item.version.numbering.turn != nil)
     if try refersToDeleted(item, table) { return false }
     guard try isPlain || !standing.isDeleted && isInPlace(standing, table, under: item.key)
     else { return true }
