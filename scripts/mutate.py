@@ -11,9 +11,9 @@ it shall be. `depth: pure returns` looks where machines come back and deleted ro
 programs write beside parked rows, `full changes` where they follow what changes, `full lies` where
 a member lies, `pure strangers` where members do not know each other's keys yet, `schemas plain`
 in random schemas, `schemas beside` in those beside an anchor, and `schemas emptied` where a program
-drops a table and makes it again. In a copy of the tree each is applied alone, the simulator is built and runs until it finds a fault or
-has spent the schedules that `make test` runs. The tree as it is comes first: where it fails by
-itself nothing can be found. Only a seed that the simulator reports counts, neither a crash nor
+drops a table and makes it again. In a copy of the tree each is applied alone, the simulator is
+built and runs until it finds a fault or has spent the schedules that `make test` runs. The tree as
+it is comes first: where it fails by itself nothing can be found. Only a seed that the simulator reports counts, neither a crash nor
 what cannot be built. Prints a table; the status is 0 only if all were found.
 """
 import pathlib

@@ -180,6 +180,12 @@ struct `The life of a mirror` {
 
       // As soon as it is paused its place is free.
       #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
+      // What is deleted meanwhile does not come back.
+      try await office.site("DELETE FROM t WHERE id = 3")
+      let isGone = try await eventually {
+        try await office.site("SELECT count(*) FROM t WHERE id = 3", "two.db") == "0"
+      }
+      #expect(isGone)
       let taken = try await office.run(["flotilla", "mirror", "two.db", "take"] + words)
       #expect(taken.status == 0, "\(taken.text)")
       let follows = try await eventually {
@@ -213,7 +219,23 @@ struct `The life of a mirror` {
       #expect(try await office.server("SHOW TABLES") == "t\nu")
       #expect(try await office.server("SHOW TRIGGERS") == "")
       #expect(!FileManager.default.fileExists(atPath: office.path("two.db-flotilla/mirror.json")))
-      #expect(try await office.server("SELECT count(*) FROM t") == "10")
+      #expect(try await office.server("SELECT count(*) FROM t") == "9")
+      #expect(try await office.site("SELECT count(*) FROM t") == "9")
+    }
+  }
+
+  @Test func `deletes what was deleted while both sides were altered`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      #expect(try await office.flotilla("mirror", "shop.db", "pause").status == 0)
+      try await office.site("DELETE FROM t WHERE id = 3")
+      try await office.site("ALTER TABLE t ADD COLUMN w TEXT")
+      try await office.server("ALTER TABLE t ADD COLUMN w text")
+      try await office.server("INSERT INTO t(id, v) VALUES (50, 'new')")
+      #expect(try await office.flotilla("mirror", "shop.db", "resume").status == 0)
+      try await office.serverComesTo("", "SELECT id FROM t WHERE id = 3")
+      try await office.siteComesTo("new", "SELECT v FROM t WHERE id = 50")
+      #expect(try await office.site("SELECT count(*) FROM t WHERE id = 3") == "0")
     }
   }
 }

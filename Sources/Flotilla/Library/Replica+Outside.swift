@@ -39,6 +39,13 @@ extension Replica {
       log: try await withFile { store throws(StoreError) in store.outsideLog(of: tables) })
   }
 
+  /// For each of some keys, whether a row of the table had it and was deleted, as far as is known.
+  package func areDeleted(
+    _ keys: [[SQLite.Value]], from table: String
+  ) async throws(FlotillaError) -> [Bool] {
+    try await withFile { store throws(StoreError) in try store.areDeleted(keys, from: table) }
+  }
+
   /// The folder beside the database that belongs to this copy of it.
   package var folder: String { sidecar.folder }
 

@@ -24,7 +24,8 @@ extension MirrorEngine {
       guard let policy = policies[link.number] else { continue }
       guard let found = try await compare(link, policy, session) else {
         try serving { () throws(ServerError) in
-          try session.ledger.need([link.number], isWhole: policy != .siteStands)
+          try session.ledger.need(
+            [link.number], isWhole: policy != .siteStands && policy != .reunion)
         }
         session.uncompared.insert(link.number)
         continue
@@ -181,13 +182,13 @@ extension MirrorEngine {
     let isLogged = differing <= Self.mostTakenAway
     let decision = settings.decision.flatMap { $0.comparison > state.comparison ? $0.side : nil }
     // It is said of tables that were asked about; what is held stays beside the server's.
-    if decision == .server, !isLogged, policy == .union {
+    if decision == .server, !isLogged, policy != .siteStands {
       policy = .serverStands
       session.serverStands.insert(comparison.link.number)
       let number = comparison.link.number
       try reading { () throws(SQLiteError) in try session.debts.forget(of: [number]) }
     }
-    if !isLogged, policy == .union, decision == nil {
+    if !isLogged, policy == .union || policy == .reunion, decision == nil {
       undecided[comparison.link.number] =
         "\(differing) rows differ, and nobody has told of them. Say whose stand: "
         + "flotilla mirror \(shellWord(replica.path)) verify --site, or --server"
@@ -307,6 +308,8 @@ extension MirrorEngine {
     // Where the site stands a debt is like any other row: what is overwritten goes to the log.
     let owed = policy == .siteStands ? [] : session.debts.names
     var (arriving, unfit): ([MirrorSession.News], [(row: MirroredRow, reason: String)]) = ([], [])
+    let gone =
+      policy == .reunion ? try await deleted(rows.filter { $0.row == nil }, link) : []
     var (outgoing, over): ([[Value]], [RowKey: [Value]]) = ([], [:])
     for row in rows where !moving.contains(row.name) && !owed.contains(row.name) {
       guard let raw = there[row.name] else {
@@ -314,7 +317,8 @@ extension MirrorEngine {
         continue
       }
       let result = MirrorSession.result(raw, link)
-      if row.row == nil && policy != .siteStands || policy == .serverStands {
+      let isNew = row.row == nil && policy.takesIn && !gone.contains(row.name)
+      if isNew || policy == .serverStands {
         arriving.append(
           MirrorSession.News(link: link, key: row.key, row: result, ids: [], at: nil))
         continue
@@ -345,6 +349,19 @@ extension MirrorEngine {
     try hold(unfit, session)
     if !outgoing.isEmpty { count += try sendFresh(outgoing, link, over: over, session) }
     return count
+  }
+
+  /// Which rows the site has had, and has deleted.
+  private func deleted(
+    _ rows: [MirroredRow], _ link: TableLink
+  ) async throws(MirrorError) -> Set<RowKey> {
+    guard !rows.isEmpty else { return [] }
+    do throws(FlotillaError) {
+      let isGone = try await replica.areDeleted(rows.map(\.key), from: link.site.name)
+      return Set(zip(rows, isGone).filter(\.1).map(\.0.name))
+    } catch {
+      throw .node(error)
+    }
   }
 
   private func finishUnion(

@@ -110,7 +110,9 @@ extension MirrorEngine {
     for link in session.capture.links {
       let shape = RowKey.fingerprint([.string("\(link.server)")])
       // What an ALTER made of the server's values no trigger has told.
-      if let known = state.shapes?[link.number], known != shape { policies[link.number] = .union }
+      if let known = state.shapes?[link.number], known != shape, policies[link.number] != .union {
+        policies[link.number] = .reunion
+      }
       shapes[link.number] = shape
     }
     // The feed may have been cut before an earlier session ended.
@@ -132,10 +134,9 @@ extension MirrorEngine {
       try forget(upTo: before.at, session)
       session.number = before.number
     }
-    let isSameLife =
-      session.life == (try serving { () throws(ServerError) in try lifeThere(session) })
-    try await begin(session, isSameLife: isSameLife, &policies)
-    let whole = Set(policies.filter { $0.value == .union }.keys)
+    let life = try serving { () throws(ServerError) in try lifeThere(session) }
+    try await begin(session, after: life, &policies)
+    let whole = Set(policies.filter { $0.value == .union || $0.value == .reunion }.keys)
     try reading { () throws(SQLiteError) in try session.debts.forget(of: whole) }
     try await compare(policies, session)
   }
@@ -219,11 +220,12 @@ extension MirrorEngine {
   }
 
   /// Where to follow from. If the feed cannot go on where it was, everything is compared: the
-  /// site's rows stand if this is the file that was there before, nothing is lost if it is another
-  /// one.
+  /// site's rows stand if this is the file that was there before. If another node had the mirror
+  /// before, `life` is nil. If it is another life, the file was put back: nothing is lost then.
   private func begin(
-    _ session: MirrorSession, isSameLife: Bool, _ policies: inout [Int: Policy]
+    _ session: MirrorSession, after life: Int64?, _ policies: inout [Int: Policy]
   ) async throws(MirrorError) {
+    let isSameLife = life == session.life
     let news: ChangedKeys
     do throws(MirrorError) {
       news = try await changes(session, within: .zero)
@@ -236,7 +238,8 @@ extension MirrorEngine {
     }
     guard session.cursor == nil || news.reset || !isSameLife else { return }
     for number in session.byNumber.keys where policies[number] == nil {
-      policies[number] = isSameLife && session.cursor != nil ? .siteStands : .union
+      let isKnown = isSameLife && session.cursor != nil
+      policies[number] = isKnown ? .siteStands : isSameLife || life == nil ? .reunion : .union
     }
     try need(policies, session)
     session.unsure = Set(session.byNumber.keys)

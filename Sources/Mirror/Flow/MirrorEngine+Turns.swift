@@ -9,10 +9,15 @@ extension MirrorEngine {
     /// A row that only one side has is put into the other. Of two that differ the site's stands,
     /// the server's is kept in the conflict log.
     case union
+    /// As `union`, of a table that was equal once: what the site has deleted since goes there, too.
+    case reunion
     /// The server is made what the site is: what its programs did is in the journals.
     case siteStands
     /// As `union`, but of two rows that differ the server's stands.
     case serverStands
+
+    /// Whether a row that only the server has may be new there.
+    var takesIn: Bool { self != .siteStands }
   }
 
   static let cutFeed = "the change feed does not go back so far"

@@ -43,7 +43,9 @@ extension SchemaNode {
         marks.insert(String(decoding: bytes, as: UTF8.self))
       }
     }
-    for sql in reading.keyless { marks.formUnion(try program.rows(sql).compactMap(\.first?.string)) }
+    for sql in reading.keyless {
+      marks.formUnion(try program.rows(sql).compactMap(\.first?.string))
+    }
     return (marks, deleted)
   }
 

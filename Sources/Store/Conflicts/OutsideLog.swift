@@ -60,4 +60,17 @@ extension Store {
       own: own,
       names: Dictionary(tables.map { ($0, self.tables.siteName($0)) }) { first, _ in first })
   }
+
+  /// For each of some keys, whether a row of the table had it and was deleted, as far as is known.
+  package func areDeleted(
+    _ keys: [[SQLite.Value]], from name: String
+  ) throws(StoreError) -> [Bool] {
+    guard let table = tables.table(called: name) else { return keys.map { _ in false } }
+    return try reporting { () throws(SQLiteError) in
+      try keys.map { values throws(SQLiteError) in
+        guard let key = table.key(values.map(Replication.Value.init)) else { return false }
+        return try versions.version(table: table.id, key: key)?.isDeleted == true
+      }
+    }
+  }
 }

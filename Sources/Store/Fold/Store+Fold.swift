@@ -203,9 +203,8 @@ extension Store {
     let (madeAt, isImage) = (copy?.madeAt ?? madeAt, copy?.isImage ?? isImage)
     // A program has written something where a value was kept.
     var isOverKept = !beside.writtenOver.isEmpty
-    // What is made again is as it was made: what it refers to may be gone since.
+    // What is made again is as it was made. That an image refers to nothing no program has done.
     var isDangling = try repeating?.isDangling ?? settlement.isDangling(table, key)
-    // That an image refers to nothing is no program's doing: it waits.
     let isWaiting = isImage && isDangling && old?.isDangling != true
     if isWaiting { isDangling = false }
     // What is made again is made, whatever stands.

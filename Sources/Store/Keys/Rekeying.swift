@@ -99,7 +99,7 @@ struct Rekeying {
         isOwn: store.viewpoint.isOwn(next.created.origin), root: nil))
   }
 
-  /// Whether a row was deleted, or not taken by the anchor, where it went: nothing follows it there.
+  /// Whether a row was deleted where it went, or the anchor has not taken it: nothing follows it.
   func isGone(_ place: FormerKeys.Place) throws -> Bool {
     try store.versions.version(table: place.table, key: place.key)?.isDeleted == true
   }
