@@ -61,6 +61,15 @@ final class Shelf: FilePart {
     return Self.decode(row[1].blob ?? [], why)
   }
 
+  /// Why a row is kept; nil if it is not. Its content is not read.
+  func why(table: Int64, key: Key) throws(SQLiteError) -> Why? {
+    if isKnownEmpty { return nil }
+    return try connection.scalar(
+      "SELECT why FROM _flotilla_shelf WHERE tbl = ? AND key = ?",
+      [.integer(table), .blob(key.bytes)]
+    ).string.flatMap(Why.init)
+  }
+
   /// The columns of a row that waits for its table; nil if none does.
   func columns(of table: Int64) throws(SQLiteError) -> [String]? {
     try connection.row(

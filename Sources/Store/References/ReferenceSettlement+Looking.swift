@@ -167,7 +167,7 @@ extension ReferenceSettlement {
     guard let statements = settlement.tables.byID[row.table]?.statements else { return false }
     let key = (row.key.values ?? []).map(\.sqlite)
     if try connection.row(statements.existsByKey, key) != nil { return true }
-    return try shelf.entry(table: row.table, key: row.key)?.why.hasParents == true
+    return try shelf.why(table: row.table, key: row.key)?.hasParents == true
   }
 
   /// Whether a row with these values is in its table, or would be but for other rows.
@@ -176,7 +176,7 @@ extension ReferenceSettlement {
     let parent = reference.parent.id
     if reference.isToKey {
       guard let key = try key(of: reference, values) else { return false }
-      return try shelf.entry(table: parent, key: key)?.why.hasParents == true
+      return try shelf.why(table: parent, key: key)?.hasParents == true
     }
     guard let watch = try reference.watch(values, on: connection) else { return false }
     for row in try parked(parent) {
