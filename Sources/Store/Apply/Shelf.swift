@@ -36,6 +36,16 @@ final class Shelf: FilePart {
     var rest: UInt64 = 0
     /// Columns here that show something else than the version says.
     var standIns: [StandIn] = []
+
+    /// About how many bytes it has.
+    var size: Int {
+      values.reduce(64) { size, part in
+        switch part.value {
+        case .text(let bytes), .blob(let bytes): size + bytes.count
+        default: size + 8
+        }
+      }
+    }
   }
 
   let connection: Connection
