@@ -59,19 +59,18 @@ final class Comparison {
         of: link.columns.count,
         "SELECT \(MirrorSession.selection(link, of: "t")) FROM \(link.server.sqlName) t",
         as: link.shapes
-      ) { values in
-        guard failure == nil else { return }
+      ) { values throws(ServerError) in
         do throws(MirrorError) {
           try reading { () throws(SQLiteError) in try note(values) }
           if serverRows % 1_000 == 0 { try meanwhile() }
         } catch {
           failure = error
+          throw ServerError.own("its rows are not read to their end")
         }
       }
     } catch {
-      throw .server(error)
+      throw failure ?? .server(error)
     }
-    if let failure { throw failure }
     do throws(SQLiteError) {
       try scratch.run("COMMIT")
     } catch {

@@ -140,7 +140,7 @@ extension MirrorSession {
       """
       SELECT id, IF(own IS NULL, CAST(UNIX_TIMESTAMP(at) * 1000 AS SIGNED), NULL), \
       \(names.joined(separator: ", ")) FROM \(capture.journal(link.number)) \(ending)
-      """, values, body)
+      """, values, within: ServerConnection.mostHeld, body)
   }
 
   /// What a journal names beside some entries, without the rows, and whether that is all.
@@ -239,7 +239,7 @@ extension MirrorSession {
     try server.forEachRow(
       of: names.count,
       "SELECT \(names.joined(separator: ", ")) FROM \(journal) WHERE \(isOthers) "
-        + "LIMIT \(Self.mostEntries)"
+        + "LIMIT \(Self.mostEntries)", within: ServerConnection.mostHeld
     ) { keys.append($0) }
     if keys.count == Self.mostEntries {
       keys = []

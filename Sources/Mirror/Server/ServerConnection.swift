@@ -121,12 +121,19 @@ package final class ServerConnection {
     ServerError(code: mysql_errno(handle), message: String(cString: mysql_error(handle)))
   }
 
-  /// Runs one statement as text and ignores its rows.
+  /// Runs one statement as text, to which there are no rows.
   package func execute(_ sql: String) throws(ServerError) {
     guard mysql_real_query(handle, sql, UInt(sql.utf8.count)) == 0 else {
       throw Self.error(of: handle)
     }
-    if let result = mysql_store_result(handle) { mysql_free_result(result) }
+    guard mysql_field_count(handle) == 0 else { throw hangUp() }
+  }
+
+  /// Whoever answers with more than can be meant is no server that one can work with. What it
+  /// still says is not waited for.
+  private func hangUp() -> ServerError {
+    shutdown(mysql_get_socket(handle), Int32(SHUT_RDWR))
+    return .tooMuch
   }
 
   private func statement(_ sql: String) throws(ServerError) -> ServerStatement {
@@ -168,20 +175,24 @@ package final class ServerConnection {
     try statement(sql).describe()
   }
 
+  /// The rows of an answer that is held in memory have so many bytes at most.
+  static let mostHeld = 128 << 20
+
   /// Every row of a query that asks for so many columns.
   package func rows(
     of width: Int, _ sql: String, _ values: [Value] = []
   ) throws(ServerError) -> [[Value]] {
     var rows: [[Value]] = []
-    try forEachRow(of: width, sql, values) { rows.append($0) }
+    try forEachRow(of: width, sql, values, within: Self.mostHeld) { rows.append($0) }
     return rows
   }
 
   /// Each row of a query as it comes; the connection does nothing else meanwhile. The last columns
-  /// are of these `shapes`, or a table was altered since it was looked at.
+  /// are of these `shapes`, or a table was altered since it was looked at. Rows of more than `most`
+  /// bytes, and a `body` that throws, end the connection.
   func forEachRow(
     of width: Int, _ sql: String, _ values: [Value] = [], as shapes: [ServerStatement.Shape] = [],
-    _ body: ([Value]) -> Void
+    within most: Int = .max, _ body: ([Value]) throws(ServerError) -> Void
   ) throws(ServerError) {
     let statement = try statement(sql)
     guard statement.shapes.suffix(shapes.count) == shapes[...] else {
@@ -191,7 +202,17 @@ package final class ServerConnection {
       throw .own("the server answers with other columns than it was asked for")
     }
     _ = try statement.run([values], asArray: false)
-    try statement.fetch(body)
+    var size = 0
+    try statement.fetch { row throws(ServerError) in
+      size += row.reduce(64) { $0 + $1.byteCount + 16 }
+      do throws(ServerError) {
+        guard size <= most else { throw ServerError.tooMuch }
+        try body(row)
+      } catch {
+        _ = hangUp()
+        throw error
+      }
+    }
   }
 
   /// Runs `body` in one transaction; undone if it throws.

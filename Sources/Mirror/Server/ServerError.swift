@@ -25,7 +25,7 @@ package struct ServerError: Error, Sendable, Equatable {
     let plain = String(
       String.UnicodeScalarView(
         message.unicodeScalars.prefix(1_000).map { $0.properties.isPlain ? $0 : "?" }))
-    self.message = plain.isEmpty ? "no words for it" : plain
+    self.message = plain.isEmpty ? "it says nothing that can be read" : plain
   }
 
   var kind: Kind {
@@ -74,6 +74,10 @@ package struct ServerError: Error, Sendable, Equatable {
   /// A table was altered after a statement was prepared: "Table definition has changed".
   static let otherColumns = ServerError(
     code: 1412, message: "a table was altered")
+
+  /// "CR_MALFORMED_PACKET" (errmsg.h): the connection is of no use any more.
+  static let tooMuch = ServerError(
+    code: 2027, message: "it answers with more than it was asked for")
 
   var text: String { code == 0 ? message : "\(message) (error \(code))" }
 }

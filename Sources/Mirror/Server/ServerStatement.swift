@@ -136,7 +136,7 @@ final class ServerStatement {
   private static let room = 512
 
   /// Reads the rows of the result as they come.
-  func fetch(_ body: ([Value]) -> Void) throws(ServerError) {
+  func fetch(_ body: ([Value]) throws(ServerError) -> Void) throws(ServerError) {
     guard !columns.isEmpty else { return }
     let room = columns.count * Self.room
     let buffer = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
@@ -174,7 +174,7 @@ final class ServerStatement {
           try value(number, at: buffer + number * Self.room, length: Int(clamping: lengths[number]))
         )
       }
-      body(row)
+      try body(row)
     }
   }
 
