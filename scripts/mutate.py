@@ -13,8 +13,9 @@ a member lies, `pure strangers` where members do not know each other's keys yet,
 in random schemas, `schemas beside` in those beside an anchor, and `schemas emptied` where a program
 drops a table and makes it again. In a copy of the tree each is applied alone, the simulator is
 built and runs until it finds a fault or has spent the schedules that `make test` runs. The tree as
-it is comes first: where it fails by itself nothing can be found. Only a seed that the simulator reports counts, neither a crash nor
-what cannot be built. Prints a table; the status is 0 only if all were found.
+it is comes first: where it fails by itself nothing can be found. Only a seed that the simulator
+reports counts, neither a crash nor what cannot be built. Prints a table; the status is 0 only if
+all were found.
 """
 import pathlib
 import re
