@@ -115,9 +115,12 @@ enum Conflicts {
   static func ways(_ conflict: ConflictReport.Conflict, _ call: Call) -> String {
     let command = "flotilla conflicts \(call.shellPath)"
     let again = conflict.isDelete ? "to delete it again:       " : "to write what lost again: "
-    // Two rows that mean different things may have got one number.
+    // Two rows that mean different things may have got one number. One that did not fit needs
+    // another value, and its number is free.
     var both = ""
-    if !conflict.isDelete, !conflict.isOfSettings, conflict.key.count == 1,
+    if !conflict.isDelete, conflict.reason == "parked" {
+      both = "to write it otherwise:     \(command) restore \(conflict.id) --set COLUMN=VALUE\n"
+    } else if !conflict.isDelete, !conflict.isOfSettings, conflict.key.count == 1,
       case (let column, .integer)? = conflict.key.first
     {
       both =

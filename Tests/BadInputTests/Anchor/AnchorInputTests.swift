@@ -332,6 +332,7 @@ extension BadInputTests {
         }
         let shown = try await desk.succeed("conflicts", "b.db", "show", "1")
         #expect(shown.contains("(no row)") && !shown.contains("(delete)"), "\(shown)")
+        #expect(shown.contains("restore 1 --set COLUMN=VALUE"), "\(shown)")
         // What only the anchor's table forbids.
         let before = try await desk.succeed("conflicts", "a.db")
         try await desk.sql("b.db", "INSERT INTO bed VALUES ('r', '1234')")
