@@ -86,9 +86,11 @@ struct `A table that gets many new rows` {
       try await office.follows()
       try await office.site(insert(300, 399))
       try await office.serverComesTo("300", "SELECT count(*) FROM t")
+      // In one transaction: else the rows may go out as they are before the updates.
       try await office.site(
-        insert(1_000, 1_099) + "; UPDATE t SET v = printf('%30d', 1) WHERE id = 1070;"
-          + "UPDATE t SET u = 5 WHERE id = 1071")
+        "BEGIN; " + insert(1_000, 1_099)
+          + "; UPDATE t SET v = printf('%30d', 1) WHERE id = 1070;"
+          + "UPDATE t SET u = 5 WHERE id = 1071; COMMIT")
       try await office.serverComesTo("98", "SELECT count(*) FROM t WHERE id >= 1000")
       let isHeld = try await eventually { try await office.status()["held_count"] as? Int == 2 }
       let said = try await office.status()
