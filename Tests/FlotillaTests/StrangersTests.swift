@@ -62,6 +62,18 @@ import Testing
     #expect(!it.isEmpty)
     for id in ids { it.leave(id) }
     #expect(it.isEmpty)
-    #expect(it.number() == ids[2] + 1)
+    #expect(it.enter(try Stream(), isDialled: false) == ids[2] + 1)
+  }
+
+  @Test func `nobody comes in while several that had to make room still have a thread`() throws {
+    var it = Strangers()
+    let ids = try (0..<Vestibule.placesOfOne + 4).map { _ in
+      let id = it.enter(try Stream(), isDialled: false)
+      #expect(it.pause(id, at: Instant(uptime: 0, wall: 0)) == 0)
+      return id
+    }
+    #expect(it.isCrowded)
+    it.leave(ids[0])
+    #expect(!it.isCrowded)
   }
 }

@@ -29,15 +29,10 @@ struct Strangers: Sendable {
   /// The work that is under way.
   var tasks: [Task<Void, Never>] { Array(handshakes.values) }
 
-  /// A number that no other stream of this node has had.
-  mutating func number() -> Mesh.ConnectionID {
-    defer { nextNumber += 1 }
-    return nextNumber
-  }
-
-  /// Takes a stream and gives its number.
+  /// Takes a stream and gives its number, which no other stream of this node has had.
   mutating func enter(_ stream: any ByteChannel, isDialled: Bool) -> Mesh.ConnectionID {
-    let id = number()
+    let id = nextNumber
+    nextNumber += 1
     if !isDialled, let leaver = places.enter(id, from: stream.remote.host) {
       streams[leaver]?.close()
       if begun.contains(leaver) { leaving.insert(leaver) }
@@ -67,12 +62,12 @@ struct Strangers: Sendable {
     leaving.remove(id)
   }
 
-  /// Remembers the work on a stream, under a number of its own, until `end`.
-  mutating func begin(_ number: Mesh.ConnectionID, _ handshake: Task<Void, Never>) {
-    handshakes[number] = handshake
+  /// Remembers the work on a stream until `end`.
+  mutating func begin(_ id: Mesh.ConnectionID, _ handshake: Task<Void, Never>) {
+    handshakes[id] = handshake
   }
 
-  mutating func end(_ number: Mesh.ConnectionID) { handshakes[number] = nil }
+  mutating func end(_ id: Mesh.ConnectionID) { handshakes[id] = nil }
 
   /// Closes the streams that are no sessions.
   func close(unless isSession: (Mesh.ConnectionID) -> Bool) {

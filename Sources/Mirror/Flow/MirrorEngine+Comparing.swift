@@ -24,8 +24,7 @@ extension MirrorEngine {
       guard let policy = policies[link.number] else { continue }
       guard let found = try await compare(link, policy, session) else {
         try serving { () throws(ServerError) in
-          try session.ledger.need(
-            [link.number], isWhole: policy != .siteStands && policy != .reunion)
+          try session.ledger.need([link.number], isWhole: policy == .union)
         }
         session.uncompared.insert(link.number)
         continue
@@ -176,19 +175,19 @@ extension MirrorEngine {
   ) async throws(MirrorError) -> Int {
     var (differences, policy) = (0, policy)
     let surplus = try reading { () throws(SQLiteError) in try comparison.count(.serverOnly) }
-    // So many rows the log would not keep.
-    if surplus > Self.mostTakenAway { policy = .union }
+    // So many rows the log would not keep. What the site has deleted is no surplus to it.
+    if surplus > Self.mostTakenAway, policy == .siteStands { policy = .union }
     let differing = try reading { () throws(SQLiteError) in try comparison.count(.differs) }
     let isLogged = differing <= Self.mostTakenAway
     let decision = settings.decision.flatMap { $0.comparison > state.comparison ? $0.side : nil }
     // It is said of tables that were asked about; what is held stays beside the server's.
-    if decision == .server, !isLogged, policy != .siteStands {
+    if decision == .server, !isLogged, policy.isUnion {
       policy = .serverStands
       session.serverStands.insert(comparison.link.number)
       let number = comparison.link.number
       try reading { () throws(SQLiteError) in try session.debts.forget(of: [number]) }
     }
-    if !isLogged, policy == .union || policy == .reunion, decision == nil {
+    if !isLogged, policy.isUnion, decision == nil {
       undecided[comparison.link.number] =
         "\(differing) rows differ, and nobody has told of them. Say whose stand: "
         + "flotilla mirror \(shellWord(replica.path)) verify --site, or --server"
@@ -317,7 +316,7 @@ extension MirrorEngine {
         continue
       }
       let result = MirrorSession.result(raw, link)
-      let isNew = row.row == nil && policy.takesIn && !gone.contains(row.name)
+      let isNew = row.row == nil && policy != .siteStands && !gone.contains(row.name)
       if isNew || policy == .serverStands {
         arriving.append(
           MirrorSession.News(link: link, key: row.key, row: result, ids: [], at: nil))

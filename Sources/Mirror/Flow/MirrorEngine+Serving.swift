@@ -136,7 +136,7 @@ extension MirrorEngine {
     }
     let life = try serving { () throws(ServerError) in try lifeThere(session) }
     try await begin(session, after: life, &policies)
-    let whole = Set(policies.filter { $0.value == .union || $0.value == .reunion }.keys)
+    let whole = Set(policies.filter(\.value.isUnion).keys)
     try reading { () throws(SQLiteError) in try session.debts.forget(of: whole) }
     try await compare(policies, session)
   }

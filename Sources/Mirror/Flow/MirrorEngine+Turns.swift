@@ -16,8 +16,8 @@ extension MirrorEngine {
     /// As `union`, but of two rows that differ the server's stands.
     case serverStands
 
-    /// Whether a row that only the server has may be new there.
-    var takesIn: Bool { self != .siteStands }
+    /// Whether both sides may have what the other one lacks.
+    var isUnion: Bool { self == .union || self == .reunion }
   }
 
   static let cutFeed = "the change feed does not go back so far"
