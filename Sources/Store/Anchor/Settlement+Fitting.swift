@@ -71,7 +71,7 @@ extension Settlement {
       return Candidate(item: item, table: table, statements: statements, placement: nil)
     }
     guard let entry else { return nil }
-    let isParked = try shelf.entry(table: table.id, key: item.key)?.why.isWhole == true
+    let isParked = try shelf.why(table: table.id, key: item.key)?.isWhole == true
     let isThere = standing.map { !$0.isDeleted } ?? false
     if isThere, standing?.hash == item.version.hash, !isParked { return nil }
     var placement = Placement(entry, item.version, table, item.key)

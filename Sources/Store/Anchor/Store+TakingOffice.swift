@@ -103,6 +103,6 @@ extension Store {
     guard !standing.isDeleted, viewpoint.isUndecided(standing) else { return false }
     let waiting = try pending.version(table: table.id, key: key, origin: standing.dot.origin)
     guard waiting?.dot == standing.dot else { return false }
-    return try shelf.entry(table: table.id, key: key)?.why.isParked == true
+    return try shelf.why(table: table.id, key: key)?.isParked == true
   }
 }

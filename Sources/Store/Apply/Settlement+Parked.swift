@@ -119,7 +119,7 @@ extension Settlement {
     _ table: ReplicaTable, _ keys: [Key]
   ) throws -> [(key: Key, version: Version)] {
     try keys.compactMap { key in
-      guard try shelf.entry(table: table.id, key: key)?.why == .constraint else { return nil }
+      guard try shelf.why(table: table.id, key: key) == .constraint else { return nil }
       return try versions.version(table: table.id, key: key).map { (key, $0) }
     }.sorted { Precedence($0.version, $0.key) < Precedence($1.version, $1.key) }
   }

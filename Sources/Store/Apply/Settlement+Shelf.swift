@@ -54,7 +54,7 @@ extension Settlement {
     }
     _ = try settleTables(application.changed)
     for row in application.postponed
-    where try shelf.entry(table: row.table, key: row.key)?.why.isParked == true {
+    where try shelf.why(table: row.table, key: row.key)?.isParked == true {
       application.shelved += 1
     }
     application.postponed = []

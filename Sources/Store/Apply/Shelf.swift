@@ -36,6 +36,16 @@ final class Shelf: FilePart {
     var rest: UInt64 = 0
     /// Columns here that show something else than the version says.
     var standIns: [StandIn] = []
+
+    /// About how many bytes it has.
+    var size: Int {
+      values.reduce(64) { size, part in
+        switch part.value {
+        case .text(let bytes), .blob(let bytes): size + bytes.count
+        default: size + 8
+        }
+      }
+    }
   }
 
   let connection: Connection
@@ -59,6 +69,15 @@ final class Shelf: FilePart {
       [.integer(table), .blob(key.bytes)])
     guard let row, let why = row[0].string.flatMap(Why.init) else { return nil }
     return Self.decode(row[1].blob ?? [], why)
+  }
+
+  /// Why a row is kept; nil if it is not. Its content is not read.
+  func why(table: Int64, key: Key) throws(SQLiteError) -> Why? {
+    if isKnownEmpty { return nil }
+    return try connection.scalar(
+      "SELECT why FROM _flotilla_shelf WHERE tbl = ? AND key = ?",
+      [.integer(table), .blob(key.bytes)]
+    ).string.flatMap(Why.init)
   }
 
   /// The columns of a row that waits for its table; nil if none does.

@@ -56,7 +56,7 @@ extension Store {
   /// folded.
   private func isWrittenOver(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
     guard let statements = table.statements,
-      try shelf.entry(table: table.id, key: key)?.why.isWhole == true
+      try shelf.why(table: table.id, key: key)?.isWhole == true
     else { return false }
     return try connection.row(statements.existsByKey, (key.values ?? []).map(\.sqlite)) != nil
   }

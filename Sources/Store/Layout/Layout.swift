@@ -48,6 +48,9 @@ enum Layout {
   /// - `putback`: rows that were edited without the right to, and are asked for again.
   /// - `statement`: what was signed about the members of the site.
   /// - `answer`: what the gateway has answered to writes that named a key of their own, for a day.
+  ///
+  /// A table with long rows has rowids. To find a key SQLite reads the entries with which it is
+  /// compared to their end, and where there are none these are whole rows: 60 MB for each edit.
   static let statements = """
     CREATE TABLE _flotilla_meta(name TEXT PRIMARY KEY NOT NULL, value) WITHOUT ROWID;
     CREATE TABLE _flotilla_table(
@@ -66,10 +69,7 @@ enum Layout {
       at INTEGER, extra BLOB, author INTEGER, PRIMARY KEY(tbl, key)
     ) WITHOUT ROWID;
     CREATE TABLE _flotilla_digest(bucket INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
-    CREATE TABLE _flotilla_shelf(
-      tbl INTEGER NOT NULL, key BLOB NOT NULL, why TEXT NOT NULL, row BLOB, watch INTEGER,
-      PRIMARY KEY(tbl, key)
-    ) WITHOUT ROWID;
+    \(shelf);
     CREATE TABLE _flotilla_progress(sender TEXT PRIMARY KEY NOT NULL, frontier BLOB NOT NULL)
       WITHOUT ROWID;
     CREATE TABLE _flotilla_peer(
@@ -78,11 +78,18 @@ enum Layout {
     ) WITHOUT ROWID;
     """
 
+  private static let shelf = """
+    CREATE TABLE _flotilla_shelf(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, why TEXT NOT NULL, row BLOB, watch INTEGER,
+      PRIMARY KEY(tbl, key)
+    )
+    """
+
   /// Tables that a file of the same format may lack, for they came later.
   static let additions = """
-    CREATE INDEX IF NOT EXISTS _flotilla_shelf_watch ON _flotilla_shelf(watch)
+    CREATE INDEX IF NOT EXISTS _flotilla_shelf_waiting ON _flotilla_shelf(watch, tbl, key)
       WHERE watch IS NOT NULL;
-    CREATE INDEX IF NOT EXISTS _flotilla_shelf_why ON _flotilla_shelf(tbl, why)
+    CREATE INDEX IF NOT EXISTS _flotilla_shelf_kept ON _flotilla_shelf(tbl, why, key)
       WHERE why <> 'columns';
     CREATE TABLE IF NOT EXISTS _flotilla_change(
       n INTEGER PRIMARY KEY, count INTEGER NOT NULL, mark INTEGER NOT NULL, rows BLOB NOT NULL
@@ -152,7 +159,7 @@ enum Layout {
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
       stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
       at INTEGER, extra BLOB, author INTEGER, row BLOB, PRIMARY KEY(tbl, key, origin)
-    ) WITHOUT ROWID;
+    );
     CREATE INDEX IF NOT EXISTS _flotilla_pending_stamp ON _flotilla_pending(stamp);
     CREATE INDEX IF NOT EXISTS _flotilla_pending_dot ON _flotilla_pending(origin, seq);
     CREATE TABLE IF NOT EXISTS _flotilla_ruling(
@@ -194,7 +201,7 @@ enum Layout {
       tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL, seq INTEGER NOT NULL,
       stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
       at INTEGER, extra BLOB, author INTEGER, row BLOB, PRIMARY KEY(tbl, key, origin)
-    ) WITHOUT ROWID;
+    );
     CREATE TABLE IF NOT EXISTS _flotilla_unnoted(
       ptbl INTEGER NOT NULL, pkey BLOB NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL,
       PRIMARY KEY(ptbl, pkey, tbl, key)
@@ -214,24 +221,58 @@ enum Layout {
   static func complete(_ connection: Connection) throws(SQLiteError) {
     let count = try connection.scalar(countAdded).integer
     guard count != Int64(added.count) else { return }
-    try add(to: connection)
+    try connection.transaction { () throws(SQLiteError) in try add(to: connection) }
   }
 
   /// Makes what came later, also the columns.
   static func add(to connection: Connection) throws(SQLiteError) {
-    // Rows of the shelf did not wait for others at first.
-    if try !columns(of: "_flotilla_shelf", on: connection).contains("watch") {
-      try connection.execute("ALTER TABLE _flotilla_shelf ADD COLUMN watch INTEGER")
-    }
+    let former = try setAside(on: connection)
+    if former.contains("_flotilla_shelf") { try connection.execute(shelf) }
     let hasCounts = try hasTable("_flotilla_count", on: connection)
     try connection.execute(additions)
+    for table in former { try takeBack(table, on: connection) }
     if !hasCounts { try connection.execute(VersionFigures.fill) }
     // Indexes that others have taken the place of. A table that no code reads any more stays: a
     // node of the version before may still run beside a command of this one.
-    for index in ["_flotilla_former_next", "_flotilla_former_dot"] {
+    for index in [
+      "_flotilla_former_next", "_flotilla_former_dot", "_flotilla_shelf_watch",
+      "_flotilla_shelf_why",
+    ] {
       try connection.execute("DROP INDEX IF EXISTS main.\(index)")
     }
     try nameSettings(on: connection)
+  }
+
+  /// Takes tables away that had no rowids in earlier versions; gives their names. Their rows stay.
+  private static func setAside(on connection: Connection) throws(SQLiteError) -> [String] {
+    let found = try connection.rows(
+      """
+      SELECT name FROM main.sqlite_schema
+      WHERE name IN ('_flotilla_shelf', '_flotilla_pending', '_flotilla_moving')
+        AND sql LIKE '%WITHOUT ROWID'
+      """
+    ).compactMap { $0[0].string }
+    for table in found {
+      try connection.execute(
+        """
+        CREATE TABLE main.\(table)_before AS SELECT * FROM main.\(table);
+        DROP TABLE main.\(table)
+        """)
+    }
+    return found
+  }
+
+  private static func takeBack(
+    _ table: String, on connection: Connection
+  ) throws(SQLiteError) {
+    let former = table + "_before"
+    // Rows of the shelf did not wait for others at first.
+    let names = try columns(of: former, on: connection).sorted().joined(separator: ", ")
+    try connection.execute(
+      """
+      INSERT INTO main.\(table)(\(names)) SELECT \(names) FROM main.\(former);
+      DROP TABLE main.\(former)
+      """)
   }
 
   /// Gives the tables that hold for the whole site their numbers.

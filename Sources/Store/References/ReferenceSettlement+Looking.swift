@@ -12,6 +12,9 @@ extension ReferenceSettlement {
     }
   }
 
+  /// So many bytes of rows that wait are read in a commit, and one row more.
+  private static let mostRead = 4 << 20
+
   /// Looks at a slice of the rows that wait: what they watch may be there. `isChanged`: other rows
   /// have changed since the last slice, and may have closed a ring.
   func recallSlice(isChanged: Bool) throws {
@@ -25,8 +28,9 @@ extension ReferenceSettlement {
     recall.rings?.room = parking.limit
     // Thousands may wait for the same.
     var before: (item: Shelf.Waiting, isMet: Bool)?
+    var read = 0
     for item in slice {
-      guard parking.room > 0 else {
+      guard parking.room > 0, read < Self.mostRead else {
         isAll = false
         break
       }
@@ -38,6 +42,7 @@ extension ReferenceSettlement {
         recall.last = item
         continue
       }
+      read += entry.size
       let isMet = try isMet(item.watch, entry, item.row)
       guard let lifted = try isMet ? [(item.row, entry)] : ring(behind: item, &recall.rings) else {
         isAll = false
@@ -167,7 +172,7 @@ extension ReferenceSettlement {
     guard let statements = settlement.tables.byID[row.table]?.statements else { return false }
     let key = (row.key.values ?? []).map(\.sqlite)
     if try connection.row(statements.existsByKey, key) != nil { return true }
-    return try shelf.entry(table: row.table, key: row.key)?.why.hasParents == true
+    return try shelf.why(table: row.table, key: row.key)?.hasParents == true
   }
 
   /// Whether a row with these values is in its table, or would be but for other rows.
@@ -176,7 +181,7 @@ extension ReferenceSettlement {
     let parent = reference.parent.id
     if reference.isToKey {
       guard let key = try key(of: reference, values) else { return false }
-      return try shelf.entry(table: parent, key: key)?.why.hasParents == true
+      return try shelf.why(table: parent, key: key)?.hasParents == true
     }
     guard let watch = try reference.watch(values, on: connection) else { return false }
     for row in try parked(parent) {

@@ -150,7 +150,7 @@ final class ReferenceSettlement {
     changed = []
     unplaced.formUnion(moved)
     suspects.formUnion(moved)
-    for row in moved where try shelf.entry(table: row.table, key: row.key)?.why.isWhole != true {
+    for row in moved where try shelf.why(table: row.table, key: row.key)?.isWhole != true {
       queue.append(row)
     }
     // What waits for something that nobody has was looked at in the first step.

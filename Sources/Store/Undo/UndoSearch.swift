@@ -225,7 +225,7 @@ struct UndoSearch {
   }
 
   private func isParked(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
-    try store.shelf.entry(table: table.id, key: key)?.why.isWhole ?? false
+    try store.shelf.why(table: table.id, key: key)?.isWhole ?? false
   }
 }
 
