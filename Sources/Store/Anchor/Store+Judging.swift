@@ -121,7 +121,9 @@ extension Store {
     else { return nil }
     let rule = try anchor.actingRule(of: table)
     let isParked = try held.map { try isParkedUnjudged($0, table, item.key) } ?? false
-    let standing = isParked ? nil : held
+    // What stands by name alone can be shown to nobody, and keeps nothing out.
+    let isName = try shelf.why(table: item.table, key: item.key) == .tooLarge
+    let standing = isParked || isName ? nil : held
     let entry = try pending.entry(item)
     let isHere = entry != nil || item.version.isDeleted
     let claim = Claim(
