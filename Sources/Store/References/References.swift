@@ -16,7 +16,11 @@ final class References {
     var all: [Reference] = []
     for child in tables {
       for key in child.schema?.foreignKeys ?? [] {
-        guard let parent = tables.first(where: { isSameName($0.nameHere, key.parent) }),
+        // The site may know another table by the name that one has here.
+        guard
+          let parent = tables.first(where: {
+            $0.schema != nil && isSameName($0.nameHere, key.parent)
+          }),
           !isHidden(parent.name),
           let reference = Reference(key, number: all.count, child: child, parent: parent)
         else { continue }

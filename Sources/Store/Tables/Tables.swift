@@ -220,7 +220,8 @@ package final class Tables: FilePart {
     if let table = table(name), table.isTracked, table.isHere, isSameName(table.nameHere, name) {
       return table
     }
-    return tracked.first { isSameName($0.nameHere, name) } ?? table(name)
+    let known = tracked.filter { isSameName($0.nameHere, name) }
+    return known.first(where: \.isHere) ?? known.first ?? table(name)
       ?? names.first(of: name).flatMap { table($0) }
   }
 
