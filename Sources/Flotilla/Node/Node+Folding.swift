@@ -133,9 +133,14 @@ extension Node {
   func merged(_ outcome: MergeOutcome, _ position: Position, sender: String) async {
     tellShelved(outcome.shelved, from: sender)
     await tell(outcome.unmatched, from: sender)
-    await folded(outcome.fold, position)
-    guard outcome.fold.hasMore, !work.isUnderWay(.folding) else { return }
-    // Beside the session: it must go on reading, else the link is taken for dead.
+    await leftToFold(outcome.fold, position)
+  }
+
+  /// The same as `folded`; what is left to do is done beside the session that asks: it must go on
+  /// reading, else the link is taken for dead.
+  func leftToFold(_ result: FoldResult, _ position: Position) async {
+    await folded(result, position)
+    guard result.hasMore, !work.isUnderWay(.folding) else { return }
     work.begin(
       .folding,
       Task {

@@ -281,7 +281,7 @@ actor PeerSession {
         }
       }
       export = opened.id
-      await owner?.folded(opened.fold, position)
+      await owner?.leftToFold(opened.fold, position)
       // What it covers this session has a signature for, whatever the node tells it when.
       await feed(.advanced(position))
       await feed(

@@ -20,7 +20,6 @@ extension MemoryReplica {
     _ scope: Session.ExportScope, _ filter: ExportFilter, at now: Instant
   ) throws -> OpenedSource {
     let fold = fold(at: now)
-    while hasOfficeWork { _ = self.fold(at: now) }
     let own = filter.sender.writes ? file.frontier.only(origin) : Frontier()
     let covers = filter.sender.isWhole ? file.frontier : own
     func isWanted(_ row: RowNumber, _ version: Version) -> Bool {

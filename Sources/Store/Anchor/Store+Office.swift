@@ -135,16 +135,18 @@ extension Store {
 
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
+    let isUnfolded = try tables.comparing() != nil
     let more =
-      try tables.comparing() != nil || hasOfficeWork() || deletions.isSweeping
-      || settlement.isMakingWay
+      try isUnfolded || hasOfficeWork() || deletions.isSweeping || settlement.isMakingWay
       || settlement.isRecalling
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
     var push = more ? nil : edits.push(own, judged: isNew ? news : nil)
     if let to = push?.to { push?.reach = lives.reach(through: to) }
     try lives.signLife()
-    return FoldResult(versions: edits.count, push: push, hasMore: more)
+    var result = FoldResult(versions: edits.count, push: push, hasMore: more)
+    result.isUnfolded = isUnfolded
+    return result
   }
 
   /// Whether the office leaves something to do in a transaction of its own.

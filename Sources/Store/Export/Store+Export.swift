@@ -33,12 +33,12 @@ extension Store {
       isRenewed = tables.schemaVersion != before
       try conclude(&edits, at: now)
       let result = try result(of: edits)
-      if edits.count > 0 || isRenewed || result.hasMore { return result }
+      if edits.count > 0 || isRenewed || result.isUnfolded { return result }
       try ExportPlan.openSnapshot(reader)
       return result
     }
     // What was folded just now is visible only after the commit: try once more.
-    if folded.versions > 0 || isRenewed || folded.hasMore {
+    if folded.versions > 0 || isRenewed || folded.isUnfolded {
       exports.giveBack(reader)
       var opened = try openExport(scope, filter: filter, at: now)
       if opened.fold.versions == 0 { opened.fold = folded }

@@ -10,8 +10,10 @@ package struct FoldResult: Sendable {
   package var push: Push?
   /// The same if much waits: it goes out while the rest is folded.
   package var stretch: Stretch?
-  /// True if the journal holds more, or a table is still being compared.
+  /// True if there is more to do: for programs' edits, for the office, or for rows that wait.
   package var hasMore: Bool
+  /// True if the journal holds more, or a table is still being compared.
+  package var isUnfolded = false
   /// True if nothing is left but to park rows for others, or to look for those that may come back.
   package var movesParked = false
 
@@ -55,7 +57,9 @@ extension Store {
       return result
     } catch {
       guard error.code == .crowded else { throw error }
-      return FoldResult(versions: 0, push: nil, hasMore: true)
+      var result = FoldResult(versions: 0, push: nil, hasMore: true)
+      result.isUnfolded = true
+      return result
     }
   }
 
@@ -80,7 +84,7 @@ extension Store {
       var result = try result(of: edits)
       result.movesParked = !more && settlement.movesParked
       if more {
-        (result.push, result.hasMore) = (nil, true)
+        (result.push, result.hasMore, result.isUnfolded) = (nil, true, true)
         // Who is folded later may be told of in what was folded before.
         if kinship.unnoted.count == 0 {
           result.stretch = edits.stretch(own, waiting: journal.waiting)
@@ -93,14 +97,13 @@ extension Store {
   /// Whether rows are to be parked before others go, which folds do.
   package var isMakingWay: Bool { settlement.isMakingWay }
 
-  /// Folds all that programs have written, in commits that follow one another. Rows that are parked
-  /// for others, and those that come back, are left to folds that leave the write lock free between
-  /// them.
+  /// Folds all that programs have written, in commits that follow one another. What else is to be
+  /// done, such as judging or parking, is left to folds that leave the write lock free between them.
   func foldWritten(at now: Instant) throws(StoreError) -> FoldResult {
     parking.crowd.rest()
     defer { parking.crowd.goOn() }
     var last = try fold(at: now)
-    while last.hasMore { last = try fold(at: now) }
+    while last.isUnfolded { last = try fold(at: now) }
     return last
   }
 
