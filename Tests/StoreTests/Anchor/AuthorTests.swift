@@ -189,6 +189,26 @@ import Testing
     #expect(try site.b.conflicts() == ["over it lost to base: offline (server-wins)"])
   }
 
+  /// An exchange is cut after a name whose content its sender has written over.
+  @Test func `stands, though the anchor holds what it was made over by name alone`() throws {
+    let site = try AnchorSite("server-wins")
+    try site.a.write("INSERT INTO note VALUES ('n', 'of a')", at: 10)
+    try site.b.pull(from: site.a)
+    try site.b.write("UPDATE note SET text = 'over a' WHERE id = 'n'", at: 20)
+    try site.b.foldAll()
+    let (covers, own) = (site.b.store.position.frontier, site.b.store.position.own)
+    var known = site.anchor.store.position.frontier
+    known.raise(own, to: covers[own])
+    let (_, batches) = try site.b.export(above: known)
+    try site.anchor.merge(batches, .full(covers: covers.without(own)), from: site.b)
+    try site.anchor.foldAll()
+    #expect(try site.anchor.store.tableSurvey.parkedRows().count == 1)
+    try site.meet([site.anchor, site.b])
+    #expect(try site.anchor.text("n") == "over a" && site.b.text("n") == "over a")
+    #expect(try site.b.verdicts(of: "n") == ["accepted server-wins"])
+    #expect(try site.anchor.store.tableSurvey.parkedRows().isEmpty)
+  }
+
   @Test func `is kept when its author writes over what a rival certified instead`() throws {
     let site = try AnchorSite("client-wins")
     try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
