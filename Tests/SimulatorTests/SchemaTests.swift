@@ -10,7 +10,7 @@ struct KeptSchema: Sendable, CustomStringConvertible {
 
   /// What else goes on beside migrations.
   enum Kind {
-    case plain, tables, numberedTwins, emptied, anchor, anchorAndNumbers, anchorAndTables
+    case plain, tables, twins, numberedTwins, emptied, anchor, anchorAndNumbers, anchorAndTables
   }
 
   var plan: SchemaRun.Plan {
@@ -18,7 +18,7 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     var plan = SchemaRun.Plan(seed: seed, numbers: numbers)
     plan.hasAnchor = [.anchor, .anchorAndNumbers, .anchorAndTables].contains(kind)
     plan.renamesTables = [.tables, .anchorAndTables].contains(kind)
-    plan.makesTwins = kind == .numberedTwins
+    plan.makesTwins = [.twins, .numberedTwins].contains(kind)
     plan.emptiesTables = kind == .emptied
     return plan
   }
@@ -146,6 +146,9 @@ struct KeptSchema: Sendable, CustomStringConvertible {
     KeptSchema(
       seed: 11998, found: "a row went back to its number, and wrote over what stood there",
       kind: .anchorAndNumbers),
+    KeptSchema(
+      seed: 33_000_699, found: "a foreign key was taken for one to another table of that name",
+      kind: .twins),
   ]
 }
 
