@@ -41,6 +41,26 @@ import Testing
     }
   }
 
+  /// Whoever asks for rows would else wait for all verdicts, and a program for a free lock.
+  @Test func `are not waited for by an export, which goes on without them`() throws {
+    var pace = Pace()
+    (pace.judgedAtOnce, pace.judgedWhole, pace.judgedRows) = (1, 2, 2)
+    let site = try AnchorSite("client-wins", pace: pace)
+    let rows = (1...10).map { "('n\($0)', 'new')" }.joined(separator: ", ")
+    try site.a.write("INSERT INTO note VALUES \(rows)", at: 10)
+    try site.anchor.pull(from: site.a)
+    let opened = try site.anchor.store.openExport(.above(Frontier()), at: site.anchor.now)
+    try site.anchor.store.closeExport(opened.id)
+    #expect(try opened.fold.hasMore && !site.anchor.pendingTexts.isEmpty)
+    // What was judged by then is told, and the rest comes after it.
+    try site.b.pull(from: site.anchor)
+    try site.meet()
+    #expect(try site.isEqual && site.a.content("note").count == 11)
+    #expect(try site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
+    let verdicts = try (1...10).map { try site.a.verdicts(of: "n\($0)") }
+    #expect(verdicts == Array(repeating: ["accepted client-wins"], count: 10))
+  }
+
   @Test func `reach the author, with the reason and the rule`() throws {
     let site = try AnchorSite("server-wins-on-conflict")
     try site.a.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
