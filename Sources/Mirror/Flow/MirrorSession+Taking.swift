@@ -28,6 +28,8 @@ extension MirrorSession {
     /// Rows that the site does not take as it is now, and what names them in the journals.
     var waiting: [News] = []
     var count = 0
+    /// Whether rows of the server were given other numbers: what was read is not so any more.
+    var hasMoved = false
 
     /// Every row has just been changed by somebody else, or waits.
     var isNothing: Bool {
@@ -81,6 +83,7 @@ extension MirrorSession {
         news, beside: pending, before: before, at: now, refuses: refuses, oneByOne: true)
     }
     let isRefused = Set(refused.map(\.name))
+    for one in unchanged where !isRefused.contains(one.name) { try noteMoved(one, at: now) }
     for (row, standing) in later where !isRefused.contains(row.name) {
       try note(row, isLoser: false, beside: standing, at: now)
     }
@@ -173,6 +176,18 @@ extension MirrorSession {
       }
     }
     return (unchanged, open, later)
+  }
+
+  /// What the mirror has given another number because of a row of the site, which stands under the
+  /// former one.
+  private func noteMoved(_ one: News, at now: Int64) throws(SQLiteError) {
+    guard let former = one.former, case .success(let values?) = one.row else { return }
+    let key: [Value] = [.integer(former)]
+    try losers.noteRekeyed(
+      one.link.site.name, keyCount: key.count,
+      lost: MirroredRow.named(one.link, key: key, row: values),
+      stands: try site.row(one.link, key).map { MirroredRow.named(one.link, key: key, row: $0) },
+      next: one.key, rows: keys.followers(of: one.name), at: now, on: site.connection)
   }
 
   /// What the server did not take of the site, or is not to have, is in the conflict log before it
