@@ -60,7 +60,7 @@ struct `One number for two rows` {
     let id = "(SELECT id FROM (SELECT id FROM patient WHERE name = '\(who)') x)"
     let visit = "(SELECT max(id) FROM visit WHERE who = '\(who)')"
     return """
-      INSERT INTO patient(name) VALUES ('\(who)');
+      \(head(who))
       INSERT INTO patient(name, mother, who) SELECT 'of \(who)', id, '\(who)' FROM patient
         WHERE name = '\(who)';
       INSERT INTO visit(patient, who) VALUES (\(id), '\(who)');
@@ -69,6 +69,10 @@ struct `One number for two rows` {
       INSERT INTO line VALUES (\(id), 1, '\(who)'), (\(id), 2, '\(who)');
       INSERT INTO mark VALUES ('\(who) 1', \(id), 1, '\(who)'), ('\(who) 2', \(id), 2, '\(who)');
       """
+  }
+
+  private static func head(_ who: String) -> String {
+    "INSERT INTO patient(name) VALUES ('\(who)');"
   }
 
   private static func whole(_ sql: String, _ begin: String) -> String { "\(begin); \(sql) COMMIT" }
@@ -105,8 +109,18 @@ struct `One number for two rows` {
       try await office.site(Self.whole(Self.family("Dan"), "BEGIN"))
       #expect(try await office.site("SELECT id FROM patient WHERE name = 'Ann'") == "5")
       #expect(try await office.server("SELECT id FROM patient WHERE name = 'Bob'") == "5")
+      // Nobody but the server has these.
+      try await office.server(
+        """
+        CREATE TABLE invoice(id INT PRIMARY KEY, patient BIGINT,
+          FOREIGN KEY (patient) REFERENCES patient(id));
+        INSERT INTO invoice VALUES (1, 5)
+        """)
       try await resume(office)
       try await agree(office, ["Ann", "Bob", "Cid", "Dan"])
+      #expect(
+        try await office.server(
+          "SELECT p.name FROM invoice i JOIN patient p ON p.id = i.patient") == "Bob")
       #expect(try await office.server("SELECT id FROM patient WHERE name = 'Ann'") == "5")
       let bob = try await office.server("SELECT id FROM patient WHERE name = 'Bob'")
       let log = try await office.flotilla("conflicts", "shop.db", "--all").text
@@ -252,6 +266,53 @@ struct `One number for two rows` {
         try await office.siteComesTo("1", "SELECT count(*) FROM visit WHERE id = \(id)")
       }
       try await agree(office, ["Ann"])
+    }
+  }
+
+  /// The site's row waits for a lock, and what refers to it is there before it.
+  @Test func `leaves what the site has sent ahead where it is`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      async let slow: Void = {
+        let rest = Self.family("Bob").dropFirst(Self.head("Bob").count)
+        try await office.server(
+          "BEGIN; \(Self.head("Bob")) SELECT SLEEP(10) INTO @s; \(rest) COMMIT")
+      }()
+      let isOpen = try await eventually {
+        try await office.server(
+          "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED; "
+            + "SELECT count(*) FROM patient WHERE name = 'Bob'") == "1"
+      }
+      #expect(isOpen)
+      try await office.site(Self.whole(Self.family("Ann"), "BEGIN"))
+      try await office.serverComesTo("2", "SELECT count(*) FROM visit WHERE who = 'Ann'")
+      #expect(try await office.server("SELECT count(*) FROM patient WHERE name = 'Bob'") == "0")
+      try await slow
+      try await agree(office, ["Ann", "Bob"])
+      #expect(try await office.server("SELECT id FROM patient WHERE name = 'Ann'") == "5")
+    }
+  }
+
+  @Test func `is told from one by a journal of an earlier version, too`() async throws {
+    try await Office.with { office in
+      let node = try await office.open(Self.schema, "--create")
+      node.terminate()
+      node.waitUntilExit()
+      let number = try await office.server(
+        "SELECT number FROM flotilla_table WHERE site_table = 'patient'")
+      for letter in ["i", "u", "d"] {
+        try await office.server("DROP TRIGGER \(try await office.trigger("\(number)_\(letter)"))")
+      }
+      try await office.server(
+        "ALTER TABLE flotilla_journal_\(number) DROP COLUMN arrived, DROP COLUMN former")
+      _ = try await office.serve()
+      try await office.follows()
+      try await office.isInSync()
+      try await pause(office)
+      try await office.site(Self.whole(Self.family("Ann"), "BEGIN"))
+      try await office.server(Self.whole(Self.family("Bob"), "BEGIN"))
+      try await resume(office)
+      try await agree(office, ["Ann", "Bob"])
     }
   }
 }

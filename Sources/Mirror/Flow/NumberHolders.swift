@@ -40,9 +40,9 @@ struct NumberHolders {
     var (found, open): ([Column], [Column]) = ([], [key])
     while let column = open.popLast() {
       for reference in references where reference.parent == column.table {
-        for (own, other) in zip(reference.columns, reference.parentColumns) where other == column.name {
+        for (own, other) in zip(reference.columns, reference.parentColumns) {
           let holder = Column(table: reference.child, name: own)
-          guard holder != key, !found.contains(holder) else { continue }
+          guard other == column.name, holder != key, !found.contains(holder) else { continue }
           found.append(holder)
           open.append(holder)
         }
@@ -67,7 +67,8 @@ struct NumberHolders {
     var references: [Reference] = []
     for child in links {
       for (name, columns) in try site.references(of: child) {
-        guard let parent = links.first(where: { $0.site.name.lowercased() == name }) else { continue }
+        guard let parent = links.first(where: { $0.site.name.lowercased() == name })
+        else { continue }
         func serverColumn(_ link: TableLink, _ name: String) -> String {
           link.columns.first { $0.name.lowercased() == name }?.serverName.lowercased() ?? name
         }

@@ -27,7 +27,7 @@ final class ServerKeys {
   struct Move {
     let link: TableLink
     let former: Int64
-    let next: Int64
+    var next: Int64
     /// By the server's clock, in µs since 1970: what was written before means this row.
     let at: Int64
     /// The number that it had before all moves of which nothing has come in.
@@ -35,6 +35,7 @@ final class ServerKeys {
     var count = 0
 
     var name: RowKey { RowKey(link.number, [.integer(former)]) }
+    var nextName: RowKey { RowKey(link.number, [.integer(next)]) }
   }
 
   /// How far beyond all others the next number is: where programs go on inserting on both sides, a
@@ -131,15 +132,23 @@ final class ServerKeys {
   /// The server has committed these moves.
   func note(_ done: [Move]) {
     if moves.count > Self.mostMoves { moves = [:] }
+    if following.count > Self.mostMoves { following = [:] }
     for (number, some) in Dictionary(grouping: done, by: \.link.number) {
       let isAgain = some.contains { $0.first != $0.former }
       let known = rooms[number].flatMap { .now - $0.last < Self.roomTime ? $0.width : nil } ?? 1
       rooms[number] = Room(width: isAgain ? min(known * 4, Self.widest) : known)
     }
+    // Who is late follows to where the row is by now.
+    let onward = Dictionary(done.map { ($0.name, $0.next) }) { first, _ in first }
+    moves = moves.mapValues { move in
+      var move = move
+      move.next = onward[move.nextName] ?? move.next
+      return move
+    }
     for move in done {
       moves[move.name] = move
-      let name = RowKey(move.link.number, [.integer(move.next)])
-      following[name] = max(move.count, following.removeValue(forKey: move.name) ?? 0)
+      following[move.nextName] = max(
+        move.count, following.removeValue(forKey: move.name) ?? 0)
     }
     guard let newest = done.map(\.at).max() else { return }
     moves = moves.filter { newest - $0.value.at < Self.longestMemory }
@@ -147,8 +156,4 @@ final class ServerKeys {
 
   /// How many rows have followed one to its number, as far as this session knows.
   func followers(of name: RowKey) -> Int { following[name] ?? 0 }
-
-  func forget(_ names: some Sequence<RowKey>) {
-    for name in names { following[name] = nil }
-  }
 }
