@@ -12,7 +12,7 @@ extension MirrorSession {
     /// When a program changed it last, by the server's clock in ms since 1970; nil if nobody knows,
     /// or what the mirror wrote has changed it.
     var at: Int64?
-    /// Whether a program of the server has put it where no row was.
+    /// Whether what is noted of it begins with a program that put it where no row was.
     var hasArrived = false
     /// Which number it had before the mirror gave it this one.
     var former: Int64?
@@ -116,7 +116,8 @@ extension MirrorSession {
     private(set) var rows: [News] = []
     private(set) var last: Int64?
     private var places: [RowKey: Int] = [:]
-    private var arrivals: Set<RowKey> = []
+    /// Of rows that wait: what their first entry says.
+    private var arrivals: [RowKey: Bool] = [:]
 
     init(_ link: TableLink) { self.link = link }
 
@@ -133,18 +134,18 @@ extension MirrorSession {
       if places[name] == nil {
         places[name] = rows.count
         rows.append(News(link: link, key: key, row: .success(nil), ids: [], at: nil))
-        rows[rows.count - 1].hasArrived = arrivals.contains(name)
+        rows[rows.count - 1].hasArrived = arrivals[name] ?? (entry[2].integer == 1)
       }
       guard let place = places[name] else { return }
       rows[place].ids.append(id)
       rows[place].at = [rows[place].at, at].compactMap { $0 }.max()
-      rows[place].hasArrived = rows[place].hasArrived || entry[2].integer == 1
       rows[place].former = entry[3].integer ?? rows[place].former
     }
 
-    /// An entry that waits says no more than that its row is new there.
+    /// An entry that waits says no more than whether its row is new there.
     mutating func passOver(_ entry: [Value]) {
-      if entry[2].integer == 1 { arrivals.insert(name(entry).name) }
+      let name = name(entry).name
+      arrivals[name] = arrivals[name] ?? (entry[2].integer == 1)
     }
   }
 

@@ -31,10 +31,12 @@ extension MirrorSession {
     before: [RowKey: [Value]]
   ) throws(ServerError) -> (open: [News], hasMoved: Bool) {
     guard !keys.numbered.isEmpty else { return (news, false) }
-    func isOwn(_ name: RowKey) -> Bool {
-      keys.mayMove(name) && (pending[name]?.isTold ?? false || debts[name] != nil)
+    func isOwn(_ row: MirroredRow) -> Bool {
+      guard keys.mayMove(row.name) else { return false }
+      return pending[row.name]?.isTold ?? false || debts[row.name] != nil
+        || held.entries[HeldRows.Name(row)]?.direction == .outward
     }
-    var rivals = elders.filter { isOwn($0.name) && !isAgreed($0) }
+    var rivals = elders.filter { isOwn($0) && !isAgreed($0) }
     var missed: [ServerKeys.Move] = []
     for one in news where !one.ids.isEmpty {
       let there = (try? one.row.get()) ?? nil
@@ -42,10 +44,9 @@ extension MirrorSession {
         let here = one.hasArrived ? nil : before[one.name]
         missed += keys.missed(by: one.link.number, there, over: here, at: one.at)
       }
-      guard one.hasArrived, let here = before[one.name], isOwn(one.name), there != here else {
-        continue
-      }
-      rivals.append(MirroredRow(one.link, key: one.key, row: here))
+      guard one.hasArrived, let here = before[one.name], there != here else { continue }
+      let row = MirroredRow(one.link, key: one.key, row: here)
+      if isOwn(row) { rivals.append(row) }
     }
     let moved = Dictionary(missed.map { ($0.name, $0) }) { first, _ in first }
     guard !rivals.isEmpty || !moved.isEmpty || !keys.open.isEmpty else { return (news, false) }

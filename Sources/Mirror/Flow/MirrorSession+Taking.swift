@@ -160,7 +160,13 @@ extension MirrorSession {
         taking.agreed.append(mirrored)
       } else if one.at == nil, !one.ids.isEmpty, isEcho(one.name) {
         taking.holding.append((mirrored, "triggers of both sides change what the other one made"))
-      } else if let other = pending[one.name] {
+      } else if let other = pending[one.name], standing != nil || !isOther(one) {
+        // The other row of this number is gone by itself.
+        if row == nil, isOther(one) {
+          if other.isTold { continue }
+          taking.corrections.append(MirroredRow(one.link, key: one.key, row: standing))
+          continue
+        }
         guard one.at.map({ $0 &+ clockAhead >= other.stamp ?? .min }) ?? false else {
           try note(mirrored, isLoser: true, beside: standing, at: now)
           if !other.isTold {
@@ -176,6 +182,12 @@ extension MirrorSession {
       }
     }
     return (unchanged, open, later)
+  }
+
+  /// Whether a row of the server is another one than what the site has, or had, of this number: it
+  /// came where none was, and what has not gone out from here never was there.
+  private func isOther(_ one: News) -> Bool {
+    one.hasArrived && keys.numbered[one.link.number] != nil
   }
 
   /// What the mirror has given another number because of a row of the site, which stands under the
