@@ -32,11 +32,29 @@ extension Replica {
         table, keyCount: keyCount, lost: lost, isDelete: isDelete, isOwn: isOwn, stands: stands,
         reason, at: moment, on: connection)
     }
+
+    /// Notes one that goes on under a fresh key; `OutsideLog.noteRekeyed` says what the parts are.
+    package func noteRekeyed(
+      _ table: String, keyCount: Int, lost: Row, stands: Row?, next: [SQLite.Value], rows: Int,
+      at moment: Int64, on connection: Connection
+    ) throws(SQLiteError) {
+      try log.noteRekeyed(
+        table, keyCount: keyCount, lost: lost, stands: stands, next: next, rows: rows, at: moment,
+        on: connection)
+    }
   }
 
   package func losers(of tables: [String]) async throws(FlotillaError) -> Losers {
     Losers(
       log: try await withFile { store throws(StoreError) in store.outsideLog(of: tables) })
+  }
+
+  /// Which of some tables give the later one of two rows of one number a fresh number.
+  package func rekeyed(among tables: [String]) async throws(FlotillaError) -> Set<String> {
+    try await withFile { store throws(StoreError) in
+      Set(
+        try store.tableSurvey.keyHandling(of: tables).filter { $0.kind == .rekey }.map(\.table))
+    }
   }
 
   /// For each of some keys, whether a row of the table had it and was deleted, as far as is known.

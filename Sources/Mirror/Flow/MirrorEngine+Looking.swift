@@ -78,6 +78,7 @@ extension MirrorEngine {
       },
       rights: settings.tables.map { standing.right(to: $0.table) })
     guard session.watch.isNews(look) else { return }
+    try await learnKeys(session)
     let (links, stopped) = try plan(session.server, session.site, standing)
     let cascades = try serving { () throws(ServerError) in
       try Cascade.read(links, on: session.server).cascades

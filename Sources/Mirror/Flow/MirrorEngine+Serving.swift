@@ -82,6 +82,7 @@ extension MirrorEngine {
       try session.debts.recall(session.byNumber)
     }
     try serving { () throws(ServerError) in session.held.entries = try ledger.held() }
+    try await learnKeys(session)
     // Both clocks at one moment: what was said before both schemas were read is old by now.
     try await readClock(session)
     return session
@@ -254,7 +255,8 @@ extension MirrorEngine {
     let tables = session.capture.links.map(\.site.name)
     var next: ChangedKeys?
     while !Task.isCancelled {
-      let isLively = ContinuousClock.now - lastNews < Self.liveliness
+      let isLively =
+        !session.keys.open.isEmpty || ContinuousClock.now - lastNews < Self.liveliness
       let news: ChangedKeys
       if let next {
         session.turn += 1

@@ -50,16 +50,19 @@ extension MirrorEngine {
     defer { if !page.more, session.cursor == page.cursor { session.passed = session.turn - 1 } }
     guard page.cursor != session.cursor else { return }
     let keys = Self.keys(of: page, session)
-    if let rows = try reading({ () throws(SQLiteError) in try session.freshRows(keys) }),
+    try makeWay(for: keys, session)
+    if session.keys.open.isEmpty,
+      let rows = try reading({ () throws(SQLiteError) in try session.freshRows(keys) }),
       try serving({ () throws(ServerError) in try session.send(rows, cursor: page.cursor) })
     {
       return
     }
     var (start, hasSent) = (0, false)
     repeat {
-      let (open, end) = try reading { () throws(SQLiteError) in
+      let (all, end) = try reading { () throws(SQLiteError) in
         try session.openRows(keys, from: start)
       }
+      let open = try free(of: all, session)
       start = end
       guard !open.isEmpty || hasSent else { continue }
       try reading { () throws(SQLiteError) in try session.unnote(open) }
@@ -77,12 +80,14 @@ extension MirrorEngine {
     let places = session.debts.due(MirrorSession.mostTaken, but: session.isResting)
     guard !places.isEmpty else { return }
     let before = session.debts.count
-    let (open, end) = try reading { () throws(SQLiteError) in
+    try makeWay(for: places, session)
+    let (all, end) = try reading { () throws(SQLiteError) in
       try session.openRows(places, from: 0)
     }
+    let open = try free(of: all, session)
     try reading { () throws(SQLiteError) in
       // What came from there meanwhile need not go there.
-      let names = Set(open.map(\.name))
+      let names = Set(all.map(\.name))
       let known = places[..<end].map { RowKey($0.link.number, $0.key) }
       try session.debts.settle(known.filter { !names.contains($0) })
       try session.unnote(open)
@@ -140,7 +145,9 @@ extension MirrorEngine {
     if !news.isEmpty, try await take(in: news, session, refuses: false) { return true }
     // What somebody is changing here may be the parent of what waits.
     let count = session.waiting.values.reduce(0) { $0 + $1.count }
-    guard isAll && news.isEmpty || count > Self.mostWaiting else { return false }
+    guard session.keys.open.isEmpty, isAll && news.isEmpty || count > Self.mostWaiting else {
+      return false
+    }
     return try await takeWaiting(session)
   }
 
@@ -190,7 +197,7 @@ extension MirrorEngine {
       isNew = isNew || !known.isSuperset(of: one.ids)
       session.waiting[one.link.number] = known.union(one.ids)
     }
-    guard !taking.isNothing else { return isNew }
+    guard !taking.isNothing else { return isNew || taking.hasMoved }
     session.taken += taking.count
     try know(taking, session)
     try serving { () throws(ServerError) in
@@ -214,11 +221,17 @@ extension MirrorEngine {
     _ news: [MirrorSession.News], _ session: MirrorSession, refuses: Bool
   ) async throws(MirrorError) -> MirrorSession.Taking {
     let before = try reading { () throws(SQLiteError) in try session.standing(news) }
-    var pending = try await pending(among: Set(news.map(\.name)), session)
+    let elders = try reading { () throws(SQLiteError) in try session.elders(of: news) }
+    var pending = try await pending(
+      among: Set(news.map(\.name) + elders.map(\.name)), session)
     try await addUnsure(to: &pending, news, before: before, session)
+    let (open, hasMoved) = try serving { () throws(ServerError) in
+      try session.makeWay(news, elders, beside: pending, before: before)
+    }
+    guard !hasMoved else { return MirrorSession.Taking(hasMoved: true) }
     return try reading { () throws(SQLiteError) in
       try session.take(
-        news, beside: pending, before: before, at: Self.now, refuses: refuses)
+        open, beside: pending, before: before, at: Self.now, refuses: refuses)
     }
   }
 

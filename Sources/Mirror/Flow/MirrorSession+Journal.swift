@@ -12,6 +12,10 @@ extension MirrorSession {
     /// When a program changed it last, by the server's clock in ms since 1970; nil if nobody knows,
     /// or what the mirror wrote has changed it.
     var at: Int64?
+    /// Whether what is noted of it begins with a program that put it where no row was.
+    var hasArrived = false
+    /// Which number it had before the mirror gave it this one.
+    var former: Int64?
 
     var name: RowKey { RowKey(link.number, key) }
   }
@@ -112,22 +116,36 @@ extension MirrorSession {
     private(set) var rows: [News] = []
     private(set) var last: Int64?
     private var places: [RowKey: Int] = [:]
+    /// Of rows that wait: what their first entry says.
+    private var arrivals: [RowKey: Bool] = [:]
 
     init(_ link: TableLink) { self.link = link }
+
+    private func name(_ entry: [Value]) -> (key: [Value], name: RowKey) {
+      let raw = Array(entry[4...])
+      let key = (try? MirrorSession.decode(key: raw, link)) ?? raw
+      return (key, RowKey(link.number, key))
+    }
 
     mutating func add(_ entry: [Value]) {
       let (id, at) = (entry[0].integer ?? 0, entry[1].integer)
       last = max(last ?? id, id)
-      let raw = Array(entry[2...])
-      let key = (try? MirrorSession.decode(key: raw, link)) ?? raw
-      let name = RowKey(link.number, key)
-      if let place = places[name] {
-        rows[place].ids.append(id)
-        rows[place].at = [rows[place].at, at].compactMap { $0 }.max()
-      } else {
+      let (key, name) = name(entry)
+      if places[name] == nil {
         places[name] = rows.count
-        rows.append(News(link: link, key: key, row: .success(nil), ids: [id], at: at))
+        rows.append(News(link: link, key: key, row: .success(nil), ids: [], at: nil))
+        rows[rows.count - 1].hasArrived = arrivals[name] ?? (entry[2].integer == 1)
       }
+      guard let place = places[name] else { return }
+      rows[place].ids.append(id)
+      rows[place].at = [rows[place].at, at].compactMap { $0 }.max()
+      rows[place].former = entry[3].integer ?? rows[place].former
+    }
+
+    /// An entry that waits says no more than whether its row is new there.
+    mutating func passOver(_ entry: [Value]) {
+      let name = name(entry).name
+      arrivals[name] = arrivals[name] ?? (entry[2].integer == 1)
     }
   }
 
@@ -136,9 +154,10 @@ extension MirrorSession {
   ) throws(ServerError) {
     let names = Capture.keyNames(link)
     try server.forEachRow(
-      of: 2 + names.count,
+      of: 4 + names.count,
       """
       SELECT id, IF(own IS NULL, CAST(UNIX_TIMESTAMP(at) * 1000 AS SIGNED), NULL), \
+      IF(\(Capture.isArrival), 1, 0), former, \
       \(names.joined(separator: ", ")) FROM \(capture.journal(link.number)) \(ending)
       """, values, within: ServerConnection.mostHeld, body)
   }
@@ -156,7 +175,7 @@ extension MirrorSession {
       ) { entry in
         let id = entry[0].integer ?? 0
         (count, most) = (count + 1, max(most, id))
-        guard !others.contains(id) else { return }
+        guard !others.contains(id) else { return naming.passOver(entry) }
         found += 1
         naming.add(entry)
       }
@@ -272,7 +291,7 @@ extension MirrorSession {
 
   /// The last one stands there again until the number of them is a power of two: so there are few
   /// statements to prepare.
-  private static func filled<Element>(_ part: [Element]) -> [Element] {
+  static func filled<Element>(_ part: [Element]) -> [Element] {
     var part = part
     while part.count & (part.count - 1) != 0 { part.append(part[part.count - 1]) }
     return part

@@ -49,6 +49,22 @@ extension MirrorSession {
     return outcome.gone.count + outcome.aside.count
   }
 
+  /// Does something on the server while the place is ours, in a transaction that counts unless
+  /// nothing came of it.
+  func inTurn<Result>(
+    _ body: (_ now: Int64) throws(ServerError) -> (result: Result, isEmpty: Bool)
+  ) throws(ServerError) -> Result {
+    let (result, contact) = try server.transaction { () throws(ServerError) in
+      let at = try ledger.hold(after: lastNumber)
+      let (result, isEmpty) = try body(at)
+      guard !isEmpty else { return (result, MirrorState.Contact?.none) }
+      try ledger.advance(cursor: cursor, life: life, number: number + 1)
+      return (result, MirrorState.Contact(number: number + 1, at: at))
+    }
+    if let contact { (self.contact, number, lastWord) = (contact, contact.number, .now) }
+    return result
+  }
+
   /// The rows at these places, from one of them on, that the server does not have already, up to
   /// a bound of bytes; and where the next ones begin. They are read in one transaction.
   func openRows(

@@ -28,6 +28,8 @@ extension MirrorSession {
     /// Rows that the site does not take as it is now, and what names them in the journals.
     var waiting: [News] = []
     var count = 0
+    /// Whether rows of the server were given other numbers: what was read is not so any more.
+    var hasMoved = false
 
     /// Every row has just been changed by somebody else, or waits.
     var isNothing: Bool {
@@ -81,6 +83,7 @@ extension MirrorSession {
         news, beside: pending, before: before, at: now, refuses: refuses, oneByOne: true)
     }
     let isRefused = Set(refused.map(\.name))
+    for one in unchanged where !isRefused.contains(one.name) { try noteMoved(one, at: now) }
     for (row, standing) in later where !isRefused.contains(row.name) {
       try note(row, isLoser: false, beside: standing, at: now)
     }
@@ -157,7 +160,13 @@ extension MirrorSession {
         taking.agreed.append(mirrored)
       } else if one.at == nil, !one.ids.isEmpty, isEcho(one.name) {
         taking.holding.append((mirrored, "triggers of both sides change what the other one made"))
-      } else if let other = pending[one.name] {
+      } else if let other = pending[one.name], standing != nil || !isOther(one) {
+        // The other row of this number is gone by itself.
+        if row == nil, isOther(one) {
+          if other.isTold { continue }
+          taking.corrections.append(MirroredRow(one.link, key: one.key, row: standing))
+          continue
+        }
         guard one.at.map({ $0 &+ clockAhead >= other.stamp ?? .min }) ?? false else {
           try note(mirrored, isLoser: true, beside: standing, at: now)
           if !other.isTold {
@@ -173,6 +182,24 @@ extension MirrorSession {
       }
     }
     return (unchanged, open, later)
+  }
+
+  /// Whether a row of the server is another one than what the site has, or had, of this number: it
+  /// came where none was, and what has not gone out from here never was there.
+  private func isOther(_ one: News) -> Bool {
+    one.hasArrived && keys.numbered[one.link.number] != nil
+  }
+
+  /// What the mirror has given another number because of a row of the site, which stands under the
+  /// former one.
+  private func noteMoved(_ one: News, at now: Int64) throws(SQLiteError) {
+    guard let former = one.former, case .success(let values?) = one.row else { return }
+    let key: [Value] = [.integer(former)]
+    try losers.noteRekeyed(
+      one.link.site.name, keyCount: key.count,
+      lost: MirroredRow.named(one.link, key: key, row: values),
+      stands: try site.row(one.link, key).map { MirroredRow.named(one.link, key: key, row: $0) },
+      next: one.key, rows: keys.followers(of: one.name), at: now, on: site.connection)
   }
 
   /// What the server did not take of the site, or is not to have, is in the conflict log before it

@@ -133,6 +133,11 @@ extension MirrorSession {
     return (free, standing)
   }
 
+  /// Locks what the server has of the rows; gives those that no other transaction has locked.
+  func locking(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) -> Set<RowKey> {
+    try existing(rows, link, " FOR UPDATE" + (server.limits.skipsLocked ? " SKIP LOCKED" : ""))
+  }
+
   /// Which of the rows stand on the server.
   private func existing(
     _ rows: [MirroredRow], _ link: TableLink, _ ending: String

@@ -45,6 +45,7 @@ final class MirrorSession {
   var haste = Haste()
   var planned = PlannedTables()
   let debts: Debts
+  let keys: ServerKeys
   /// By their numbers.
   var resting: [Int: Rest] = [:]
   /// Those that took nothing when they were to be compared.
@@ -98,6 +99,7 @@ final class MirrorSession {
     (self.server, self.ledger, self.capture, self.site) = (server, ledger, capture, site)
     (self.losers, self.holder, self.life) = (losers, ledger.holder, life)
     debts = Debts(site, holder: ledger.holder)
+    keys = ServerKeys(site)
     links = Dictionary(
       capture.links.map { ($0.site.name.lowercased(), $0) }, uniquingKeysWith: { first, _ in first }
     )

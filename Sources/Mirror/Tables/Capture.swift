@@ -24,6 +24,12 @@ struct Capture {
   var own: String { "@flotilla_\(mark)" }
   /// Its transaction, which stands beside the keys that its own writes have others' triggers note.
   var turn: String { "@flotilla_\(mark)_turn" }
+  /// Under which number a row was that the mirror gives another one.
+  var former: String { "@flotilla_\(mark)_former" }
+  /// Stands in the place of its transaction where the mirror moves rows that programs have made.
+  static let moved: Int64 = -1
+  /// Whether an entry tells that a program's row came under a key where none was.
+  static let isArrival = "(arrived AND (own IS NULL OR own = \(moved)))"
 
   func triggerName(_ rest: String) -> String { "flotilla_\(mark)_\(rest)" }
 
@@ -75,6 +81,7 @@ struct Capture {
     let numbers = Set(lacking.flatMap(\.numbers)).union(try withoutJournal(on: server))
     for number in numbers.sorted() { try missing(number) }
     for link in links { try server.execute(journalStatement(link)) }
+    try widenJournals(on: server)
     // Table by table, and one trigger in the place of the other: what a table that is locked has
     // goes on, and so do all the others.
     var failure: ServerError?
@@ -162,6 +169,28 @@ struct Capture {
     return links.map(\.number).filter { !names.contains("flotilla_journal_\($0)") }
   }
 
+  /// Journals of an earlier version lack columns.
+  private func widenJournals(on server: ServerConnection) throws(ServerError) {
+    let rows = try server.rows(
+      of: 1,
+      """
+      SELECT table_name FROM information_schema.columns
+      WHERE table_schema = ? AND column_name = 'former'
+      """, [.string(database)])
+    let wide = Set(rows.map { $0[0].string ?? "" })
+    for link in links where !wide.contains("flotilla_journal_\(link.number)") {
+      try server.execute(
+        "ALTER TABLE \(journal(link.number)) ADD COLUMN \(Self.arrival[0]), "
+          + "ADD COLUMN \(Self.arrival[1])")
+    }
+  }
+
+  /// What a journal tells beside the key: whether a row came under it where none was, and which
+  /// number it had if the mirror has moved it.
+  private static let arrival = [
+    "arrived BOOLEAN NOT NULL DEFAULT FALSE", "former BIGINT NULL",
+  ]
+
   private func journalStatement(_ link: TableLink) -> String {
     let columns = zip(Self.keyNames(link), link.serverKey).map { name, key in
       let column = link.server.column(key)
@@ -176,6 +205,7 @@ struct Capture {
         id BIGINT AUTO_INCREMENT PRIMARY KEY,
         at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
         own BIGINT NULL,
+        \(Self.arrival.joined(separator: ",\n  ")),
         \(columns.joined(separator: ",\n  "))
       ) ENGINE=InnoDB
       """
@@ -195,10 +225,13 @@ struct Capture {
 
   private func triggers(_ link: TableLink) -> [Trigger] {
     let number = link.number
-    let target = "\(journal(number))(\(Self.keyNames(link).joined(separator: ", ")), own)"
+    let names = Self.keyNames(link).joined(separator: ", ")
     func note(_ row: String) -> String {
       let values = link.serverKey.map { "\(row).\(serverName($0))" }.joined(separator: ", ")
-      return "INSERT INTO \(target) VALUES (\(values), \(turn));"
+      let target = "\(journal(number))(\(names), own"
+      return row == "OLD"
+        ? "INSERT INTO \(target)) VALUES (\(values), \(turn));"
+        : "INSERT INTO \(target), arrived, former) VALUES (\(values), \(turn), TRUE, \(former));"
     }
     let moved = link.serverKey.map { "OLD.\(serverName($0)) <=> NEW.\(serverName($0))" }
       .joined(separator: " AND ")

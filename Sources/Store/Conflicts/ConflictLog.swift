@@ -214,6 +214,14 @@ struct ConflictLog {
       """, name + [.blob(next.bytes), .integer(Int64(rows))])
   }
 
+  /// The same of one that is known by its number in the log.
+  func noteRekeyed(_ id: Int64, next: Key, rows: Int) throws(SQLiteError) {
+    try set(.rekeyed, of: id)
+    try connection.run(
+      "INSERT OR REPLACE INTO _flotilla_rekeyed(id, key, rows) VALUES (?, ?, ?)",
+      [.integer(id), .blob(next.bytes), .integer(Int64(rows))])
+  }
+
   /// The row that went on under that key has its own again.
   func noteReturned(_ table: String, from key: Key) throws(SQLiteError) {
     try connection.run(

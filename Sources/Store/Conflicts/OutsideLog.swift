@@ -46,6 +46,29 @@ package struct OutsideLog: Sendable {
       winner: stands.map { ConflictSide(foundBy: own, Self.entry($0, keyCount)) })
   }
 
+  /// Notes that a row of such a program goes on under a fresh key, with so many that refer to it.
+  ///
+  /// - Parameters:
+  ///   - lost: The row under the key that it had; the others are those of `note`.
+  ///   - stands: What has that key on the site.
+  package func noteRekeyed(
+    _ table: String, keyCount: Int, lost: Row, stands: Row?, next: [SQLite.Value], rows: Int,
+    at moment: Int64, on connection: Connection
+  ) throws(SQLiteError) {
+    let key = lost.prefix(keyCount).map { Replication.Value($0.value) }
+    guard let key = Key(key, collations: []),
+      let next = Key(next.map(Replication.Value.init), collations: [])
+    else { return }
+    let (name, log) = (names[table] ?? table, ConflictLog(connection: connection))
+    try log.put(
+      name, key, at: moment, .keyCollision,
+      loser: ConflictSide(
+        refusedTo: own, at: moment, isDeleted: false, Self.entry(lost, keyCount)),
+      winner: stands.map { ConflictSide(foundBy: own, Self.entry($0, keyCount)) })
+    guard let noted = try log.latest(name, key, .keyCollision) else { return }
+    try log.noteRekeyed(noted.id, next: next, rows: rows)
+  }
+
   private static func entry(_ row: Row, _ keyCount: Int) -> Shelf.Entry {
     Shelf.Entry(
       why: .constraint, values: row.map { (name: $0.name, value: Replication.Value($0.value)) },
