@@ -138,9 +138,7 @@ final class PendingTable: FilePart {
     var whole = try due(in: table, "p.row IS NOT NULL", limit: limit)
     if !compared.isEmpty {
       whole += try early().filter { table == nil || $0.table == table }
-      whole = Array(
-        whole.sorted { ($0.version.stamp, $0.version.dot) < ($1.version.stamp, $1.version.dot) }
-          .prefix(limit))
+      whole = Array(whole.sorted(by: Self.precedes).prefix(limit))
     }
     return whole.count == limit
       ? whole : whole + (try due(in: table, "p.row IS NULL", limit: limit - whole.count))
@@ -159,14 +157,55 @@ final class PendingTable: FilePart {
   private func due(
     in table: Int64?, _ condition: String, limit: Int
   ) throws(SQLiteError) -> [Item] {
+    guard let table else { return try due(condition, limit: limit) }
+    return try due("p.tbl = ? AND \(condition)", [.integer(table)], "p.stamp, p.origin, p.seq")
+      .sorted(by: Self.precedes).prefix(limit).map(\.self)
+  }
+
+  /// The same of all tables, without a sort of all that waits: one transaction of a program may
+  /// have a million rows of one stamp.
+  private func due(_ condition: String, limit: Int) throws(SQLiteError) -> [Item] {
+    var found = try due(condition, [.integer(Int64(limit))], "p.stamp, p.origin, p.seq LIMIT ?")
+    if found.count == limit, let last = found.last?.version.stamp {
+      // The index has the numbers of origins: of one moment others may come before these.
+      found.removeAll { $0.version.stamp == last }
+      for author in try authors(at: last) where found.count < limit {
+        found += try due(
+          "p.stamp = ? AND p.origin = ? AND \(condition)",
+          [.integer(last.rawValue), .integer(author), .integer(Int64(limit - found.count))],
+          "p.seq LIMIT ?")
+      }
+    }
+    return found.sorted(by: Self.precedes)
+  }
+
+  private static func precedes(_ one: Item, _ other: Item) -> Bool {
+    (one.version.stamp, one.version.dot) < (other.version.stamp, other.version.dot)
+  }
+
+  private func due(
+    _ condition: String, _ arguments: [SQLite.Value], _ order: String
+  ) throws(SQLiteError) -> [Item] {
     // "The CROSS JOIN operator ... prevents the query planner from reordering tables"
-    // (sqlite.org/optoverview.html): the index on stamp spares to sort all that waits.
+    // (sqlite.org/optoverview.html): the index is in the order of what waits.
     try items(
       """
       FROM _flotilla_pending AS p CROSS JOIN _flotilla_origin AS o ON o.id = p.origin
-      WHERE p.seq <= o.seq AND \(condition) AND \(table == nil ? "?1 IS NULL" : "p.tbl = ?1")
-      ORDER BY p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?2
-      """, [table.map { .integer($0) } ?? .null, .integer(Int64(limit))])
+      WHERE p.seq <= o.seq AND \(condition) ORDER BY \(order)
+      """, arguments)
+  }
+
+  /// Whose edits of one moment wait, by the numbers of the origins, in the order of the origins.
+  private func authors(at stamp: Stamp) throws(SQLiteError) -> [Int64] {
+    var found: [(number: Int64, origin: Origin)] = []
+    while let next = try connection.scalar(
+      "SELECT min(origin) FROM _flotilla_pending WHERE stamp = ? AND origin > ?",
+      [.integer(stamp.rawValue), .integer(found.last?.number ?? .min)]
+    ).integer {
+      guard let origin = versions.origins.origin(of: next) else { break }
+      found.append((next, origin))
+    }
+    return found.sorted { $0.origin < $1.origin }.map(\.number)
   }
 
   /// Whether there is anything of that.

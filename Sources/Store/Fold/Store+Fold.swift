@@ -97,8 +97,8 @@ extension Store {
   /// Whether rows are to be parked before others go, which folds do.
   package var isMakingWay: Bool { settlement.isMakingWay }
 
-  /// Folds all that programs have written, in commits that follow one another. What else is to be
-  /// done, such as judging or parking, is left to folds that leave the write lock free between them.
+  /// Folds all that programs have written, in commits that follow one another. Judging, parking and
+  /// what else is to be done is left to folds that leave the write lock free between them.
   func foldWritten(at now: Instant) throws(StoreError) -> FoldResult {
     parking.crowd.rest()
     defer { parking.crowd.goOn() }

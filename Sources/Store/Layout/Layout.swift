@@ -160,7 +160,7 @@ enum Layout {
       stamp INTEGER NOT NULL, hash INTEGER, corigin INTEGER, cseq INTEGER, cstamp INTEGER,
       at INTEGER, extra BLOB, author INTEGER, row BLOB, PRIMARY KEY(tbl, key, origin)
     );
-    CREATE INDEX IF NOT EXISTS _flotilla_pending_stamp ON _flotilla_pending(stamp);
+    CREATE INDEX IF NOT EXISTS _flotilla_pending_due ON _flotilla_pending(stamp, origin, seq);
     CREATE INDEX IF NOT EXISTS _flotilla_pending_dot ON _flotilla_pending(origin, seq);
     CREATE TABLE IF NOT EXISTS _flotilla_ruling(
       eorigin INTEGER NOT NULL, eseq INTEGER NOT NULL, origin INTEGER NOT NULL,
@@ -236,7 +236,7 @@ enum Layout {
     // node of the version before may still run beside a command of this one.
     for index in [
       "_flotilla_former_next", "_flotilla_former_dot", "_flotilla_shelf_watch",
-      "_flotilla_shelf_why",
+      "_flotilla_shelf_why", "_flotilla_pending_stamp",
     ] {
       try connection.execute("DROP INDEX IF EXISTS main.\(index)")
     }

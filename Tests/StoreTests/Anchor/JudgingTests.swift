@@ -61,6 +61,26 @@ import Testing
     #expect(verdicts == Array(repeating: ["accepted client-wins"], count: 10))
   }
 
+  @Test func `are given in one order, however few are read at a time`() throws {
+    var pace = Pace()
+    pace.judgedAtOnce = 0
+    let site = try AnchorSite("client-wins", pace: pace)
+    for (name, author) in [("a", site.a), ("b", site.b)] {
+      let rows = (1...5).map { "('\(name)\($0)', 'new')" }.joined(separator: ", ")
+      try author.write("INSERT INTO note VALUES \(rows)", at: 10)
+      try site.anchor.pull(from: author)
+    }
+    let pending = site.anchor.store.pending
+    let all = try pending.due(limit: 100)
+    #expect(all.count == 10 && Set(all.map(\.version.stamp)).count == 1)
+    let dots = all.map(\.version.dot)
+    #expect(dots == dots.sorted())
+    for count in 1...10 {
+      let found = try pending.due(limit: count).map(\.version.dot)
+      #expect(found == Array(dots.prefix(count)))
+    }
+  }
+
   @Test func `reach the author, with the reason and the rule`() throws {
     let site = try AnchorSite("server-wins-on-conflict")
     try site.a.write("UPDATE note SET text = 'one' WHERE id = 'r'", at: 10)
