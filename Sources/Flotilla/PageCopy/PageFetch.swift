@@ -211,19 +211,20 @@ struct PageFetch: Sendable {
   /// Checks the file, on threads of their own, and makes the replica of it.
   private func adopt(_ path: String) async throws(FlotillaError) {
     let (pages, replica) = (ReceivedPages(path: path), sidecar.database)
-    let (holder, paired) = (GraftHolder(), try membership())
-    try await holder.run(replica) { (holder) throws(StoreError) in
+    let (holder, paired, moment) = (GraftHolder(), try membership(), Uptime.wall)
+    let sealed = try await holder.run(replica) { (holder) throws(StoreError) in
       let graft = try PageGraft(pages, into: replica)
-      try graft.takeOver { statements in
+      let sealed = try graft.takeOver(at: moment) { statements in
         var membership = paired
         _ = membership.hear(statements)
         return (membership.all, Roster(membership).surety)
       }
       holder.graft = graft
+      return sealed
     }
     async let rows = Self.checked(replica) { () throws(StoreError) in try pages.checkRows() }
     async let versions = Self.checked(replica) { () throws(StoreError) in
-      try pages.checkVersions()
+      try pages.checkVersions(by: sealed, at: moment)
     }
     async let indexes = Self.checked(replica) { () throws(StoreError) in
       try pages.checkPages()
@@ -258,9 +259,9 @@ private actor GraftHolder {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  func run(
-    _ path: String, _ body: @Sendable (isolated GraftHolder) throws(StoreError) -> Void
-  ) throws(FlotillaError) {
+  func run<Result: Sendable>(
+    _ path: String, _ body: @Sendable (isolated GraftHolder) throws(StoreError) -> Result
+  ) throws(FlotillaError) -> Result {
     try reporting(path) { () throws(StoreError) in try body(self) }
   }
 }

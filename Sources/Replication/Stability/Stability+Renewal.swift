@@ -45,12 +45,19 @@ extension Stability {
       || others.contains { (acknowledgements[$0]?.mark ?? .none) >= mark }
   }
 
-  /// What another node takes over of it, with all that is held here.
-  package func handedOn(by surety: Surety) -> Stability {
-    var taken = self
-    if let cut, !surety.isNamed(cut) { taken.cut = nil }
-    taken.acknowledgements = acknowledgements.filter { surety.holdsCut($0.value) == true }
-    taken.mayHaveMissed = false
+  /// What another node takes over of it, with all that is held here: no more than a peer may tell
+  /// it. Nil if the marks are beyond the cut, which cannot be.
+  package func handedOn(by surety: Surety, at moment: Int64) -> Stability? {
+    let told = StabilityNews(
+      standing: standing, cut: cut.flatMap { surety.isNamed($0) ? $0 : nil },
+      acknowledgements: acknowledgements.filter { surety.holdsCut($0.value) == true },
+      floors: floors
+    ).possible(knowing: surety.appointees() ?? Appointees([]), at: moment)
+    guard max(whole, cleared) <= told.cut?.mark ?? .none else { return nil }
+    var taken = Stability()
+    (taken.whole, taken.cleared, taken.known) = (whole, cleared, known)
+    (taken.cut, taken.acknowledgements, taken.floors) =
+      (told.cut, told.acknowledgements, told.floors)
     return taken
   }
 

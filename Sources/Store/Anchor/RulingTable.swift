@@ -183,7 +183,7 @@ final class RulingTable: FilePart {
     }
   }
 
-  private func item(from statement: Statement, at first: Int) -> Item? {
+  func item(from statement: Statement, at first: Int) -> Item? {
     guard let edited = versions.origins.origin(of: statement.integer(first)),
       let origin = versions.origins.origin(of: statement.integer(first + 2)),
       let kind = Ruling.Kind(rawValue: UInt8(clamping: statement.integer(first + 6)))

@@ -144,6 +144,16 @@ struct MovedRows {
       next = before
     }
     guard kinship.former.count > 0 else { return }
+    // Where nobody ever was the anchor none is certified: long chains need not be walked through.
+    if !versions.terms.isEmpty { try turnBack(to: place) }
+    guard let entry = row.entry else { return }
+    let parentage = try kinship.parentage(tables)
+    for meant in parentage.meant(by: version, entry, table, among: tables)
+    where try kinship.former.knows(meant.place) { kinship.hear(of: meant.place) }
+  }
+
+  /// If the anchor has certified the row under a key that it has left, it has that one again.
+  private func turnBack(to place: FormerKeys.Place) throws(SQLiteError) {
     for place in [place] + (try kinship.former.before(place)) where try isFixed(place) {
       let left = try kinship.former.after(place)
       try kinship.former.turnBack(to: place)
@@ -151,9 +161,5 @@ struct MovedRows {
       left.forEach(kinship.hear)
       kinship.returns.append((last, place))
     }
-    guard let entry = row.entry else { return }
-    let parentage = try kinship.parentage(tables)
-    for meant in parentage.meant(by: version, entry, table, among: tables)
-    where try kinship.former.knows(meant.place) { kinship.hear(of: meant.place) }
   }
 }

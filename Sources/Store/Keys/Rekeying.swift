@@ -86,17 +86,31 @@ struct Rekeying {
 
   private mutating func heard(_ place: FormerKeys.Place) throws {
     guard moves[place] == nil else { return }
+    let stands = try self.stands(place)
+    // Where nobody ever was the anchor no row goes back: long chains need not be walked through.
+    if stands, store.versions.terms.isEmpty { return }
     let next: FormerKeys.Place?
     switch try store.moved.whereabouts(place) {
     case .here: return
     case .moving: next = try store.kinship.former.after(place).last
-    case .moved(let found): next = found
+    case .moved(let found):
+      if try stands && !store.moved.isFixed(found) { return }
+      next = found
     }
     guard let next, try !isGone(next) else { return }
     add(
       Move(
         place: place, next: moves[next]?.next ?? next.key,
         isOwn: store.viewpoint.isOwn(next.created.origin), root: nil))
+  }
+
+  /// Whether a row still stands where it is said to have left: nothing follows it before another one
+  /// has its place here, unless the anchor says so. Then it is heard of again, if it is so.
+  private func stands(_ place: FormerKeys.Place) throws -> Bool {
+    guard let standing = try store.versions.version(table: place.table, key: place.key),
+      !standing.isDeleted
+    else { return false }
+    return standing.created == place.created
   }
 
   /// Whether a row was deleted where it went, or the anchor has not taken it: nothing follows it.

@@ -32,10 +32,11 @@ package final class PageGraft {
   /// not replicated, views and triggers.
   ///
   /// `hear` takes in what came as signed about members; gives all that is known of them then, and
-  /// what checks their signatures.
+  /// what checks their signatures. Gives which edits count by that.
   package func takeOver(
+    at moment: Int64,
     hearing hear: ([SignedStatement]) -> (all: [SignedStatement], surety: Surety)
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Sealed {
     try orRows { () throws(SQLiteError) in
       try replica.run("ATTACH ? AS copy", [.string(pages.path)])
       try replica.execute(
@@ -46,7 +47,7 @@ package final class PageGraft {
       let objects = try CopiedTables.objects(of: "main", on: replica)
       let came = try CopiedTables.objects(of: "copy", on: replica)
       try requireSameSchema(objects, came)
-      try replica.transaction { () throws(SQLiteError) in
+      let sealed = try replica.transaction { () throws(SQLiteError) in
         let values = try takeValues()
         for object in objects where !came.contains(object) || object.name == "_flotilla_meta" {
           try copy(object)
@@ -56,15 +57,18 @@ package final class PageGraft {
             "INSERT OR REPLACE INTO copy._flotilla_meta(name, value) VALUES (?, ?)", [name, value])
         }
         let surety = try takeStatements(hear)
-        try limitFrontier(by: surety)
-        try limitStability(by: surety)
+        let sealed = try limitFrontier(by: surety)
+        try limitStability(by: surety, at: moment)
+        try limitJudged(by: sealed)
         try takeOrigin()
         try replica.execute(VersionFigures.fill(in: "copy"))
         try replica.run(
           "DELETE FROM copy._flotilla_meta WHERE name = ?",
           [.string(Meta.Name.joiningByPages.rawValue)])
+        return sealed
       }
       try replica.execute("DETACH copy")
+      return sealed
     }
   }
 
@@ -76,6 +80,7 @@ package final class PageGraft {
     guard try replica.scalar("PRAGMA copy.page_size").integer == Int64(PageSource.pageSize),
       try replica.scalar("PRAGMA copy.auto_vacuum").integer == 0
     else { throw .rows("its pages are of another kind") }
+    try requireNoneOfSQLite()
     guard Set(came).count == came.count, Set(came).isSubset(of: own) else {
       throw .rows("its schema is another one than that of the site when this node joined")
     }
@@ -105,7 +110,22 @@ package final class PageGraft {
       }
     }
     guard Set(CopiedTables.shared).isSubset(of: tables) else { throw .rows("tables are missing") }
+    let looked = "SELECT name FROM copy._flotilla_local WHERE comparing IS NOT NULL LIMIT 1"
+    guard try replica.row(looked) == nil else { throw .rows("a table is being looked through") }
     try PageSource.requireNothingDerived(own, tracked: Array(tables))
+  }
+
+  /// From a file SQLite takes objects whose names begin with `sqlite_` as any others, triggers too.
+  /// They are not compared with those of this machine, so none may come but what it makes itself.
+  private func requireNoneOfSQLite() throws(SQLiteError) {
+    let found = try replica.row(
+      """
+      SELECT name FROM copy.sqlite_schema
+      WHERE sql IS NOT NULL AND name LIKE 'sqlite\\_%' ESCAPE '\\'
+        AND (type, name, sql)
+          <> ('table', 'sqlite_sequence', 'CREATE TABLE sqlite_sequence(name,seq)')
+      """)
+    if let name = found?[0].string { throw .rows("\(name) does not belong there") }
   }
 
   /// The single values that go along; the table of them is emptied, for its others are own ones.
@@ -117,6 +137,13 @@ package final class PageGraft {
       if let row { values.append((row[0], row[1])) }
     }
     try replica.execute("DELETE FROM copy._flotilla_meta")
+    // By what the inviter said when this node was let in migrations go, not by its file.
+    for name in SchemaCopy.numbers {
+      let number = try replica.scalar("PRAGMA main.\(name)").integer ?? 0
+      try replica.execute("PRAGMA copy.\(name) = \(number)")
+    }
+    let sequence = "SELECT 1 FROM copy.sqlite_schema WHERE name = 'sqlite_sequence'"
+    if try replica.row(sequence) != nil { try replica.execute("DELETE FROM copy.sqlite_sequence") }
     return values
   }
 
@@ -158,14 +185,15 @@ package final class PageGraft {
 
   /// Of each origin counts what its owner has signed for, or what is exempt, as of any other claim.
   /// The rest comes again.
-  private func limitFrontier(by surety: Surety) throws(SQLiteError) {
+  private func limitFrontier(by surety: Surety) throws(SQLiteError) -> Sealed {
     for reach in try ReachTable.reaches(of: "copy", on: replica)
     where surety.isSigned(reach) != true {
       try ReachTable.remove(reach, from: "copy", on: replica)
     }
     let book = ReachBook(try ReachTable.reaches(of: "copy", on: replica))
-    let sealed = Sealed(
+    var sealed = Sealed(
       book.furthest, own: Origin(rawValue: 0), last: 0, held: Frontier(), exempt: surety.exempt())
+    sealed.appointees = surety.appointees()
     for row in try replica.rows("SELECT origin, seq FROM copy._flotilla_origin") {
       guard let origin = row[0].integer, let seq = row[1].integer, seq > 0,
         let most = sealed.most(of: Origin(rawValue: UInt64(bitPattern: origin))), most < seq
@@ -174,17 +202,29 @@ package final class PageGraft {
         "UPDATE copy._flotilla_origin SET seq = ? WHERE origin = ?",
         [.integer(Int64(most)), .integer(origin)])
     }
+    return sealed
   }
 
   /// Who holds a cut has signed for it; and what the giver has missed this node has not.
-  private func limitStability(by surety: Surety) throws(SQLiteError) {
+  private func limitStability(by surety: Surety, at moment: Int64) throws(SQLiteError) {
     let name: SQLite.Value = .string(Meta.Name.stability.rawValue)
     let row = try replica.row("SELECT value FROM copy._flotilla_meta WHERE name = ?", [name])
     guard let bytes = row?[0].blob else { return }
-    guard let stability = try? Stability(bytes) else { throw .rows("its cuts cannot be read") }
+    guard let taken = (try? Stability(bytes))?.handedOn(by: surety, at: moment) else {
+      throw .rows("its cuts cannot be")
+    }
     try replica.run(
-      "UPDATE copy._flotilla_meta SET value = ? WHERE name = ?",
-      [.blob(stability.handedOn(by: surety).bytes), name])
+      "UPDATE copy._flotilla_meta SET value = ? WHERE name = ?", [.blob(taken.bytes), name])
+  }
+
+  /// Verdicts count of a term for which somebody was appointed.
+  private func limitJudged(by sealed: Sealed) throws(SQLiteError) {
+    let name: SQLite.Value = .string(Meta.Name.judged.rawValue)
+    let row = try replica.row("SELECT value FROM copy._flotilla_meta WHERE name = ?", [name])
+    guard let row else { return }
+    guard let judged = row[0].blob.flatMap({ try? Judged($0) }),
+      sealed.appointees?.knows(judged.term) != false
+    else { throw .rows("it says of the anchor what cannot be") }
   }
 
   /// This node writes under its own origin, which nobody can have written under yet.

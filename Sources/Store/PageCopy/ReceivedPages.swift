@@ -39,10 +39,14 @@ package struct ReceivedPages: Sendable {
     }
   }
 
-  /// Takes the sums over all versions; throws if one is none that anybody can have written.
-  package func checkVersions() throws(StoreError) -> Versions {
-    try orRows { () throws(SQLiteError) in
-      let connection = try open(.readOnly)
+  /// Takes the sums over all versions; throws if one is none that anybody can have written, or that
+  /// this node would take from a peer at that moment.
+  package func checkVersions(
+    by sealed: Sealed, at moment: Int64
+  ) throws(StoreError) -> Versions {
+    let connection = try orRows { () throws(SQLiteError) in try open(.readOnly) }
+    var claims = try CopiedClaims(sealed, at: moment, connection)
+    return try orRows { () throws(SQLiteError) in
       var names: [Int64: UInt64] = [:]
       for row in try connection.rows("SELECT id, name FROM _flotilla_local") {
         if let id = row[0].integer, let name = row[1].string { names[id] = tableSeed(name) }
@@ -53,7 +57,7 @@ package struct ReceivedPages: Sendable {
       }
       var sums = Versions()
       let statement = try connection.prepare(
-        "SELECT tbl, key, origin, seq, stamp, hash FROM _flotilla_version")
+        "SELECT tbl, key, \(VersionTable.columns) FROM _flotilla_version")
       var (table, seed, content): (Int64, UInt64, UInt64) = (.min, 0, 0)
       var last: [UInt8] = []
       while try statement.step() {
@@ -72,8 +76,9 @@ package struct ReceivedPages: Sendable {
           1...(1 << 62) ~= statement.integer(3),
           0...Stamp.highest.rawValue ~= statement.integer(4), statement.isText(1) == false
         else { throw .rows("a version in it is none") }
+        try claims.check(statement)
         guard !statement.isNull(5) else {
-          guard Key(bytes: statement.bytes(1)).values != nil else { throw .rows("a key is none") }
+          try claims.check(Key(bytes: statement.bytes(1)), of: table)
           continue
         }
         let hash = UInt64(bitPattern: statement.integer(5))
@@ -82,6 +87,7 @@ package struct ReceivedPages: Sendable {
         sums.digest.add(place: place, Dot(origin, UInt64(statement.integer(3))), hash: hash)
       }
       sums.content[table, default: 0] &+= content
+      try claims.checkRest(connection)
       guard try DigestTable(connection).digest == sums.digest else {
         throw .rows("its versions are not those that the inviter counts")
       }

@@ -38,6 +38,9 @@ final class Terms {
 
   func term(of number: Int64) -> Term? { terms[number] }
 
+  /// Whether nothing here was ever said in a term.
+  var isEmpty: Bool { terms.isEmpty }
+
   private func note(_ term: Term, as number: Int64) {
     numbers[term] = number
     terms[number] = term

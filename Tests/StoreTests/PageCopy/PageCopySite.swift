@@ -25,6 +25,8 @@ struct PageCopySite {
   let folder: String
   /// Nil if the site is not closed.
   var exempt: Set<Origin>?
+  /// Who was appointed; nil if nobody signs that.
+  var appointees: Appointees?
 
   init(schema: String = Self.schema, tracking: [String] = Self.tracked) throws {
     a = try TestReplica(1, schema: schema, tracking: tracking, isJoining: false)
@@ -74,15 +76,18 @@ struct PageCopySite {
   func adopt() throws {
     let received = ReceivedPages(path: pages)
     let graft = try PageGraft(received, into: joiner)
-    let exempt = exempt
-    try graft.takeOver { _ in
-      let surety = Surety(exempt: { exempt }) { reach in
+    let (exempt, appointees) = (exempt, appointees)
+    let moment = a.now.moment
+    let sealed = try graft.takeOver(at: moment) { _ in
+      let surety = Surety(
+        exempt: { exempt }, appointees: { appointees }, isNamed: { _ in true }
+      ) { reach in
         reach.signature == Array(repeating: 1, count: Reach.signatureLength)
       }
       return ([], surety)
     }
     try received.checkPages()
-    let versions = try received.checkVersions()
+    let versions = try received.checkVersions(by: sealed, at: moment)
     try received.compare(try received.checkRows(), versions, try received.checkIndexes())
     try graft.finish()
   }
@@ -96,4 +101,32 @@ struct PageCopySite {
   }
 
   func rows(_ sql: String) throws -> [String] { try Connection(path: joiner).prepareRows(sql) }
+}
+
+extension PageCopySite {
+  /// Makes the digest in the pages that of the versions in them, as a liar would.
+  func recount() throws {
+    let copy = try Connection(path: pages)
+    var names: [Int64: UInt64] = [:]
+    for row in try copy.rows("SELECT id, name FROM _flotilla_local") {
+      if let id = row[0].integer, let name = row[1].string { names[id] = tableSeed(name) }
+    }
+    let origins = try Origins(copy)
+    var digest = Digest()
+    for row in try copy.rows("SELECT tbl, key, origin, seq, hash FROM _flotilla_version") {
+      guard let hash = row[4].integer, let key = row[1].blob, let table = row[0].integer,
+        let seed = names[table], let number = row[2].integer,
+        let origin = origins.origin(of: number), let seq = row[3].integer
+      else { continue }
+      digest.add(
+        place: hash64(key, seed: seed), Dot(origin, UInt64(clamping: seq)),
+        hash: UInt64(bitPattern: hash))
+    }
+    try copy.execute("DELETE FROM _flotilla_digest")
+    for (bucket, sum) in digest.buckets.enumerated() where sum != 0 {
+      try copy.run(
+        "INSERT INTO _flotilla_digest VALUES(?, ?)",
+        [.integer(Int64(bucket)), .integer(Int64(bitPattern: sum))])
+    }
+  }
 }
