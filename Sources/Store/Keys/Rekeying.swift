@@ -104,8 +104,8 @@ struct Rekeying {
         isOwn: store.viewpoint.isOwn(next.created.origin), root: nil))
   }
 
-  /// Whether a row still stands where it is said to have left: nothing follows it before another one
-  /// has its place here, unless the anchor says so. Then it is heard of again, if it is so.
+  /// Whether a row still stands where it is said to have left. Unless the anchor says so, nothing
+  /// follows it before another one has its place: then it is heard of again.
   private func stands(_ place: FormerKeys.Place) throws -> Bool {
     guard let standing = try store.versions.version(table: place.table, key: place.key),
       !standing.isDeleted
