@@ -158,8 +158,9 @@ final class PendingTable: FilePart {
     in table: Int64?, _ condition: String, limit: Int
   ) throws(SQLiteError) -> [Item] {
     guard let table else { return try due(condition, limit: limit) }
-    return try due("p.tbl = ? AND \(condition)", [.integer(table)], "p.stamp, p.origin, p.seq")
-      .sorted(by: Self.precedes).prefix(limit).map(\.self)
+    return try due(
+      "p.tbl = ? AND \(condition)", [.integer(table), .integer(Int64(limit))],
+      "p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?")
   }
 
   /// The same of all tables, without a sort of all that waits: one transaction of a program may
