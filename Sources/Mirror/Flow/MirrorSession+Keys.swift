@@ -4,7 +4,7 @@ import SQLite
 /// Where two rows have one number: what goes over, and what waits until the server's has another.
 extension MirrorSession {
   /// Rows of the site to which rows of the server refer, and whose own news may not have been read
-  /// with theirs: tables are read parents first, but some refer to themselves, or in a circle.
+  /// with theirs. Tables are read parents first, but some refer to themselves, or in a circle.
   func elders(of news: [News]) throws(SQLiteError) -> [MirroredRow] {
     guard !keys.numbered.isEmpty else { return [] }
     let order = Dictionary(

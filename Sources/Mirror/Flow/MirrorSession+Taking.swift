@@ -184,7 +184,7 @@ extension MirrorSession {
     return (unchanged, open, later)
   }
 
-  /// Whether a row of the server is another one than what the site has, or had, of this number: it
+  /// Whether a row of the server is another one than what the site has, or had, of this number. It
   /// came where none was, and what has not gone out from here never was there.
   private func isOther(_ one: News) -> Bool {
     one.hasArrived && keys.numbered[one.link.number] != nil

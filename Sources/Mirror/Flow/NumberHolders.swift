@@ -1,7 +1,7 @@
 import SQLite
 
-/// Which columns of the server hold the number of a row of a table: what refers to it by a FOREIGN
-/// KEY of the site or of the server, and what refers to that in turn.
+/// Which columns of the server hold the number of a row of a table. They refer to it by a FOREIGN
+/// KEY of the site or of the server, or refer to such a column in turn.
 ///
 /// A line of an order has the order's number in its key, and a note on that line has it, too.
 struct NumberHolders {

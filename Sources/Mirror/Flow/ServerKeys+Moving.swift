@@ -206,8 +206,8 @@ extension ServerKeys {
     var isNew: Bool
   }
 
-  /// What refers to rows that move, and is not the site's own: a row that a program has put there,
-  /// or one of which the site has none, or has it refer to another row.
+  /// What refers to rows that move, and is not the site's own. A program has put it there, the site
+  /// has none of that key, or the site's refers to another row.
   private func children(
     _ holder: Holder, _ link: TableLink, _ place: Int, _ moves: [Int64: Move], isLate: Bool,
     _ session: MirrorSession
