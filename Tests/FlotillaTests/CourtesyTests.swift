@@ -97,5 +97,9 @@ struct HoldSizeTests {
     #expect(size.rows == HoldSize.range.lowerBound)
     for _ in 0..<20 { size.held(for: 0) }
     #expect(size.rows == HoldSize.range.upperBound)
+    // Verdicts on a machine that needs a millisecond for each.
+    size = HoldSize(HoldSize.verdicts)
+    for _ in 0..<20 { size.held(for: Int64(size.rows)) }
+    #expect(size.rows == HoldSize.verdicts.lowerBound)
   }
 }

@@ -18,9 +18,10 @@ actor StoreActor {
   fileprivate var checkpointer: Checkpointer?
   /// Whether programs write the file, as its state has shown lately.
   private var others = OtherWriters()
-  /// How many rows are folded, and how many merged, in one commit.
+  /// How many rows are folded, merged, and judged in one commit.
   private var foldSize = HoldSize()
   private var mergeSize = HoldSize()
+  private var verdictSize = HoldSize(HoldSize.verdicts)
 
   /// The time of the site.
   nonisolated let clock: NodeClock
@@ -138,11 +139,11 @@ actor StoreActor {
     until deadline: Int64 = .max, isSent: Bool = true
   ) async throws(StoreError) -> (FoldResult, Position, held: Int64) {
     await waitForTurn()
-    let rows = foldSize.rows
+    let (rows, verdicts) = (foldSize.rows, verdictSize.rows)
     let (result, position, held) = try await patiently(until: deadline) {
       (store) throws(StoreError) in
       (store.pace.journalEntries, store.pace.comparedRows) = (rows, rows)
-      store.pace.sendsEdits = isSent
+      (store.pace.judgedRows, store.pace.sendsEdits) = (verdicts, isSent)
       defer { store.pace.sendsEdits = true }
       let before = store.file.lockHeld
       return (
@@ -154,7 +155,10 @@ actor StoreActor {
       let isForOthers = result.versions == 0 && result.movesParked
       try note(held, least: isForOthers ? Courtesy.shortPause : 0)
     }
-    if result.hasMore { foldSize.held(for: held / 1_000) }
+    switch (result.isUnfolded, result.leavesOfficeWork) {
+    case (false, true): verdictSize.held(for: held / 1_000)
+    default: if result.hasMore { foldSize.held(for: held / 1_000) }
+    }
     return (result, position, held)
   }
 

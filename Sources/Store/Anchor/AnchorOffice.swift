@@ -13,6 +13,8 @@ final class AnchorOffice: FilePart {
   let overruled: OverruledTable
   /// What this anchor has put off to judge last.
   var deferral = Deferral()
+  /// Whether more waits than is judged in one commit, or the rest of so much does.
+  var isLong = false
   /// The session with the anchor in which programs write now; 0 if there is none.
   var onlineSession: UInt64 = 0
   /// The sessions of this anchor, and whose edits come in them.
@@ -30,7 +32,7 @@ final class AnchorOffice: FilePart {
   }
 
   func reload() throws(SQLiteError) {
-    (record, saved) = (OfficeRecord(), [])
+    (record, saved, isLong) = (OfficeRecord(), [], false)
     viewpoint.value.judged = Judged()
     if let bytes = try meta.blob(.office), let read = try? OfficeRecord(bytes) {
       (record, saved) = (read, bytes)

@@ -136,8 +136,9 @@ extension Store {
   /// What a transaction has made, for the sessions.
   func result(of edits: Edits) throws -> FoldResult {
     let isUnfolded = try tables.comparing() != nil
+    let leavesOfficeWork = try hasOfficeWork()
     let more =
-      try isUnfolded || hasOfficeWork() || deletions.isSweeping || settlement.isMakingWay
+      try isUnfolded || leavesOfficeWork || deletions.isSweeping || settlement.isMakingWay
       || settlement.isRecalling
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
@@ -145,7 +146,7 @@ extension Store {
     if let to = push?.to { push?.reach = lives.reach(through: to) }
     try lives.signLife()
     var result = FoldResult(versions: edits.count, push: push, hasMore: more)
-    result.isUnfolded = isUnfolded
+    (result.isUnfolded, result.leavesOfficeWork) = (isUnfolded, leavesOfficeWork)
     return result
   }
 
@@ -166,8 +167,10 @@ extension Store {
       try unveilSlice(at: now)
       try dissolveSlice(&edits, at: now)
     case .judging:
-      let isSmall = pending.count <= pace.judgedWhole
-      try judgeDue(&edits, limit: isSmall ? pace.judgedWhole : pace.judgedRows, at: now)
+      let isLong = anchor.isLong || pending.count > pace.judgedWhole
+      let limit = isLong ? pace.judgedRows : pace.judgedWhole
+      try judgeDue(&edits, limit: limit, at: now)
+      anchor.isLong = try isLong && pending.hasDue()
     case .taking:
       if try prepareSlice() { return }
       let before = edits.count

@@ -14,6 +14,8 @@ package struct FoldResult: Sendable {
   package var hasMore: Bool
   /// True if the journal holds more, or a table is still being compared.
   package var isUnfolded = false
+  /// True if edits are left to be judged, or something else that the office of the anchor brings.
+  package var leavesOfficeWork = false
   /// True if nothing is left but to park rows for others, or to look for those that may come back.
   package var movesParked = false
 

@@ -61,6 +61,26 @@ import Testing
     #expect(verdicts == Array(repeating: ["accepted client-wins"], count: 10))
   }
 
+  /// The rest of many edits is no small exchange, which is judged whole: the lock would be held for
+  /// all of it.
+  @Test func `about many edits come in slices to the last one`() throws {
+    var pace = Pace()
+    (pace.judgedAtOnce, pace.judgedWhole, pace.judgedRows) = (0, 4, 2)
+    let site = try AnchorSite("client-wins", pace: pace)
+    for (count, slices) in [(10, [8, 6, 4, 2, 0]), (4, [0])] {
+      let rows = (1...count).map { "('\(count) \($0)', 'new')" }.joined(separator: ", ")
+      try site.a.write("INSERT INTO note VALUES \(rows)", at: 10)
+      try site.anchor.pull(from: site.a)
+      var left: [Int] = []
+      while try site.anchor.store.fold(at: site.anchor.now).hasMore {
+        left.append(try site.anchor.pendingTexts.count)
+      }
+      left.append(try site.anchor.pendingTexts.count)
+      #expect(Array(left.prefix(slices.count)) == slices)
+      #expect(left.dropFirst(slices.count).allSatisfy { $0 == 0 })
+    }
+  }
+
   @Test func `are given in one order, however few are read at a time`() throws {
     var pace = Pace()
     pace.judgedAtOnce = 0
