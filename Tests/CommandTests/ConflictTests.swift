@@ -140,7 +140,7 @@ import Testing
     conflict.winner?.deleted = true
     #expect(Conflicts.why(conflict).hasSuffix("what stands (UNIQUE bed: taken by row q)"))
     conflict.because = nil
-    #expect(Conflicts.why(conflict).contains("nothing in this file is in its way now, so "))
+    #expect(Conflicts.why(conflict).contains("nothing in this file is in its way now: "))
     #expect(Conflicts.sides(conflict, colour: false).contains("won:  b (no row)"))
     let list = Conflicts.text([conflict], at: .current, colour: false)
     #expect(list.contains("b (no row)") && !list.contains("(delete)"))

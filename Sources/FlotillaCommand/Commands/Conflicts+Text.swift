@@ -37,8 +37,8 @@ extension Conflicts {
       case "key-collision": "another row had the key already"
       case "not-allowed": "its author may not write that"
       case "parked" where conflict.because == nil:
-        "it breaks a constraint beside what stands; nothing in this file is in its way now, so "
-          + "look at the anchor, which may have another constraint: conflicts show there names it"
+        "it broke a constraint beside what stood; nothing in this file is in its way now: that has "
+          + "gone since, or the anchor has another constraint, and conflicts show there names it"
       case "parked": "it breaks a constraint beside what stands"
       default: conflict.reason
       }
