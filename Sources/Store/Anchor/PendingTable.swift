@@ -135,32 +135,62 @@ final class PendingTable: FilePart {
   /// that decides about them.
   func due(in table: Int64? = nil, limit: Int) throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }
-    var whole = try due(in: table, "p.row IS NOT NULL", limit: limit)
+    let few = table == nil ? try authorsOfFew(limit) : nil
+    var whole = try due(in: table, "p.row IS NOT NULL", of: few, limit: limit)
     if !compared.isEmpty {
       whole += try early().filter { table == nil || $0.table == table }
       whole = Array(whole.sorted(by: Self.precedes).prefix(limit))
     }
     return whole.count == limit
-      ? whole : whole + (try due(in: table, "p.row IS NULL", limit: limit - whole.count))
+      ? whole : whole + (try due(in: table, "p.row IS NULL", of: few, limit: limit - whole.count))
   }
 
   /// What was compared, and came before all that its number covers.
   private func early() throws(SQLiteError) -> [Item] {
     try items(
       """
-      FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin
+      FROM _flotilla_origin AS o CROSS JOIN _flotilla_pending AS p ON p.origin = o.id
       WHERE p.seq > o.seq
       """, []
     ).filter { compared.contains($0.version.dot) }
   }
 
   private func due(
-    in table: Int64?, _ condition: String, limit: Int
+    in table: Int64?, _ condition: String, of few: [Author]?, limit: Int
   ) throws(SQLiteError) -> [Item] {
-    guard let table else { return try due(condition, limit: limit) }
-    return try due(
-      "p.tbl = ? AND \(condition)", [.integer(table), .integer(Int64(limit))],
-      "p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?")
+    if let table {
+      return try due(
+        "p.tbl = ? AND \(condition)", [.integer(table), .integer(Int64(limit))],
+        "p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?")
+    }
+    guard let few else { return try due(condition, limit: limit) }
+    var found: [Item] = []
+    for author in few {
+      found += try items(
+        "\(Self.whole) AND \(condition)",
+        [.integer(author.number), .integer(author.seq)])
+    }
+    return Array(found.sorted(by: Self.precedes).prefix(limit))
+  }
+
+  private static let whole = "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq <= ?"
+
+  /// An origin by its number in the file, and the last of its edits that came whole.
+  private typealias Author = (number: Int64, seq: Int64)
+
+  /// Whose edits are due, if they are no more than a slice: then what has yet to come whole is not
+  /// looked through for them.
+  private func authorsOfFew(_ limit: Int) throws(SQLiteError) -> [Author]? {
+    let authors = try authorsDue()
+    var count = 0
+    for author in authors {
+      let found = try connection.scalar(
+        "SELECT count(*) FROM (SELECT 1 \(Self.whole) LIMIT ?)",
+        [.integer(author.number), .integer(author.seq), .integer(Int64(limit + 1 - count))])
+      count += Int(found.integer ?? 0)
+      guard count <= limit else { return nil }
+    }
+    return authors
   }
 
   /// The same of all tables, without a sort of all that waits: one transaction of a program may
@@ -212,13 +242,25 @@ final class PendingTable: FilePart {
   /// Whether there is anything of that.
   func hasDue() throws(SQLiteError) -> Bool {
     guard count > 0 else { return false }
-    let covered = try connection.row(
-      """
-      SELECT 1 FROM _flotilla_pending AS p JOIN _flotilla_origin AS o ON o.id = p.origin
-      WHERE p.seq <= o.seq LIMIT 1
-      """)
-    if covered != nil { return true }
+    if try !authorsDue().isEmpty { return true }
     return compared.isEmpty ? false : try !early().isEmpty
+  }
+
+  /// Whose edits wait that came whole, and to which of them. Each commit of a long exchange asks for
+  /// it, so what is here of that is not looked through.
+  private func authorsDue() throws(SQLiteError) -> [Author] {
+    var (found, last): ([Author], Int64) = ([], .min)
+    while let next = try connection.row(
+      """
+      SELECT o.id, o.seq, p.seq FROM _flotilla_pending AS p
+      CROSS JOIN _flotilla_origin AS o ON o.id = p.origin
+      WHERE p.origin > ? ORDER BY p.origin, p.seq LIMIT 1
+      """, [.integer(last)]
+    ), let number = next[0].integer, let seq = next[1].integer, let first = next[2].integer {
+      if first <= seq { found.append((number, seq)) }
+      last = number
+    }
+    return found
   }
 
   /// Those whose dots a frontier covers.
@@ -228,7 +270,7 @@ final class PendingTable: FilePart {
       guard count > 0, found.count < limit else { break }
       guard let number = versions.origins.knownNumber(of: origin) else { continue }
       found += try items(
-        "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq <= ? LIMIT ?",
+        "\(Self.whole) LIMIT ?",
         [.integer(number), .integer(Int64(seq)), .integer(Int64(limit - found.count))])
     }
     return found

@@ -160,47 +160,6 @@ extension Store {
     }
   }
 
-  /// A table has its name again, and rows that others have replaced or deleted meanwhile: those go.
-  /// One that a program has written since is an edit, and what came again as it was has been in its
-  /// table all the time. Gives those that went.
-  private func removeReplaced(_ table: ReplicaTable) throws -> [Export.RowID] {
-    var gone: [Export.RowID] = []
-    for (key, old) in try lost.replaced(table) {
-      if try versions.version(table: table.id, key: key)?.dot == old.dot {
-        try shelf.remove(table: table.id, key: key)
-      } else if try remove(table, key, ifIs: old) {
-        gone.append(Export.RowID(table: table.id, key: key))
-      }
-    }
-    try lost.forget(table.name, .replaced)
-    return gone
-  }
-
-  /// The same of one that was dropped, and that is here again with rows of before.
-  private func removeOutdated(_ table: ReplicaTable) throws -> [Export.RowID] {
-    guard table.isHere else { return [] }
-    return try lost.comeAgain(table).compactMap { key, old in
-      let isAsItWas = try versions.version(table: table.id, key: key)?.dot == old.dot
-      guard try !isAsItWas && remove(table, key, ifIs: old) else { return nil }
-      return Export.RowID(table: table.id, key: key)
-    }
-  }
-
-  /// Takes a row out of its table that shows what a version of before says, if it does.
-  private func remove(_ table: ReplicaTable, _ key: Key, ifIs old: Version) throws -> Bool {
-    guard let statements = table.statements,
-      let row = try StandingRow.read(key, statements, on: connection)
-    else { return false }
-    let shelved = try shelf.entry(table: table.id, key: key)
-    guard try row.hash(row.beside(shelved, statements, key, on: connection)) == old.hash
-    else { return false }
-    try settlement.noteReferred(table, key)
-    _ = try contents.writing(table, key) { () throws(SQLiteError) in
-      try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
-    }
-    return true
-  }
-
   /// A table has its name no more: renamed, with our triggers still on it, or dropped.
   private func miss(_ table: ReplicaTable) throws {
     try RowsView.remove(of: table.nameHere, on: connection)

@@ -61,6 +61,35 @@ import Testing
     #expect(verdicts == Array(repeating: ["accepted client-wins"], count: 10))
   }
 
+  /// Each commit of a long exchange asks what is due: all that came of it was looked through, and it
+  /// took a time that grew with the square of the rows.
+  @Test func `are not looked for among edits that have yet to come whole`() throws {
+    var pace = Pace()
+    (pace.judgedAtOnce, pace.batchRows) = (0, 100)
+    let site = try AnchorSite("client-wins", pace: pace)
+    let rows = (1...3_000).map { "('n\($0)', 'new')" }.joined(separator: ", ")
+    try site.a.write("INSERT INTO note VALUES \(rows)", at: 10)
+    let (covers, batches) = try site.a.export(above: site.anchor.store.position.frontier)
+    try site.anchor.mergeSlice(Array(batches.dropLast()), covers: covers, from: site.a)
+    try site.b.write("INSERT INTO note VALUES ('late', 'new')", at: 20)
+    try site.anchor.pull(from: site.b)
+    let pending = site.anchor.store.pending
+    #expect(pending.count > 2_000)
+    var steps = 0
+    site.anchor.store.connection.setWatch(every: 10) {
+      steps += 10
+      return true
+    }
+    let due = try pending.due(limit: 500)
+    let isDue = try pending.hasDue()
+    site.anchor.store.connection.setWatch(every: 0, nil)
+    #expect(due.map(\.key.values) == [[.text(Array("late".utf8))]] && isDue)
+    #expect(steps < 1_000)
+    try site.anchor.pull(from: site.a)
+    try site.meet()
+    #expect(try site.isEqual && site.anchor.pendingTexts.isEmpty)
+  }
+
   /// The rest of many edits is no small exchange, which is judged whole: the lock would be held for
   /// all of it.
   @Test func `about many edits come in slices to the last one`() throws {
