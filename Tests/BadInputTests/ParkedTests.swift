@@ -54,6 +54,49 @@ extension BadInputTests {
       }
     }
 
+    /// A member may write keys of nearly 1 MB, and have any number of rows parked.
+    @Test func `a list of long parked rows takes no more memory than one of them`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db", rows: 1)
+        for database in ["a.db", "b.db"] { try await desk.sql(database, Self.schema) }
+        try await desk.succeed("track", "a.db", "customer", "orders")
+        try await desk.succeed("sync", "b.db", node.address)
+        try await desk.succeed("sql", "a.db", "INSERT INTO customer VALUES ('c', 'Ann')")
+        try await desk.succeed("sync", "b.db", node.address)
+        try await desk.succeed("sql", "a.db", "DELETE FROM customer WHERE id = 'c'")
+        try await desk.sql(
+          "b.db",
+          """
+          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+          INSERT INTO orders SELECT i || hex(zeroblob(450000)), 'c', i FROM n
+          """)
+        try await desk.succeed("sync", "b.db", node.address)
+        let measure = """
+          import resource, subprocess, sys
+          subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], 'w'), check=True)
+          print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+          """
+        var peaks: [Int] = []
+        for words in [["--parked", "--json"], ["--parked"], ["--json"]] {
+          let outcome = try await desk.run(
+            ["python3", "-c", measure, "list", "flotilla", "conflicts", "b.db"] + words)
+          peaks.append(try #require(Int(outcome.output), "\(outcome)"))
+          let bytes = try desk.bytes("list")
+          #expect(bytes.count < 60 * 4_096)
+          guard words == ["--parked", "--json"] else { continue }
+          let list = String(decoding: bytes, as: UTF8.self)
+          #expect(list.matches(of: /"cut":\["id"\]/).count == 60)
+        }
+        // The row, its key and what is made of them, beside a program that does nothing.
+        #expect(peaks.allSatisfy { $0 < 100_000 }, "\(peaks) kB")
+        let one = try await ids(desk, "b.db")[0]
+        #expect(try await desk.succeed("conflicts", "b.db", "show", one).utf8.count > 900_000)
+        let shown = try await desk.succeed("conflicts", "b.db", "show", one, "--json")
+        #expect(!shown.contains("\"cut\":["))
+        try await desk.succeed("conflicts", "b.db", "dismiss", one)
+      }
+    }
+
     @Test func `are restored with other values, given up, and named by sql`() async throws {
       try await Desk.with { desk in
         let address = try await pair(desk)

@@ -71,18 +71,12 @@ actor CopyLink {
   }
 
   nonisolated func close() { channel.close() }
-
-  /// Closes the stream once nothing has come for so long, in ms, until the task is cancelled.
-  func closeWhenSilent(for patience: Int64) async {
-    while true {
-      let rest = lastHeard + patience - Uptime.now
-      guard rest > 0 else { return close() }
-      guard (try? await Task.sleep(for: .milliseconds(rest))) != nil else { return }
-    }
-  }
 }
 
 extension FlotillaError.Code {
   /// What an inviter sends is no copy that could be taken.
   static let wrongCopy = FlotillaError.Code("wrong-copy")
+
+  /// An inviter has no copy for this node.
+  static let noCopy = FlotillaError.Code("no-copy")
 }

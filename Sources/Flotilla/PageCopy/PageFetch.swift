@@ -10,14 +10,14 @@ struct PageFetch: Sendable {
   enum Outcome: Sendable, Equatable {
     /// The replica has come; so many bytes were received.
     case adopted(bytes: Int)
-    /// It comes by rows, for this reason.
+    /// It comes by rows, for this reason: the inviter says so, or something is not so here.
     case rows(String)
+    /// The inviter sends no copy, or none that would end: rows come from whoever has them.
+    case failed(String)
     /// The connection broke; what is here of the file is good for another try.
     case cut(String)
   }
 
-  /// Silence for so long is the end of a connection, in ms.
-  static let patience: Int64 = 10_000
   /// For so long a cut copy is taken up again, from the last bytes that came, in ms.
   static let persistence: Int64 = 30_000
   /// What must stay free on the disk.
@@ -30,29 +30,30 @@ struct PageFetch: Sendable {
   let progress: @Sendable (Int, Int) -> Void
 
   /// Fetches until it is here, or there is no use in it. With `persists` a connection that breaks
-  /// is made again.
+  /// is made again; without, only while each brings something.
   func run(persists: Bool) async throws(FlotillaError) -> Outcome {
+    let watch = PageWatch()
     var (received, last) = (0, Uptime.now)
     while true {
-      let outcome: Outcome
+      let reason: String
       do throws(FlotillaError) {
-        let got = try await fetch()
+        let got = try await fetch(watch)
         return .adopted(bytes: received + got)
       } catch {
-        switch error.code {
-        case .peer: outcome = .cut(error.message)
-        default: outcome = .rows(error.message)
+        reason = error.message
+        guard error.code == .peer, watch.refusal == nil else {
+          removeFiles()
+          if let refusal = watch.refusal { return .failed("\(copy.name) sends it: \(refusal)") }
+          return error.code == .noCopy ? .rows(reason) : .failed(reason)
         }
       }
-      if case .rows = outcome {
-        removeFiles()
-        return outcome
-      }
       let size = files.reduce(0) { $0 + FileSize.of($1) }
-      if size > received { (received, last) = (size, Uptime.now) }
-      guard persists, Uptime.now - last < Self.persistence,
+      let hasMore = size > received
+      // Who says something now and then is in reach; how long that is borne is counted.
+      if hasMore || watch.isDripping { (received, last) = (max(size, received), Uptime.now) }
+      guard persists ? Uptime.now - last < Self.persistence : hasMore,
         (try? await Task.sleep(for: .milliseconds(500))) != nil
-      else { return outcome }
+      else { return .cut(reason) }
     }
   }
 
@@ -81,18 +82,22 @@ struct PageFetch: Sendable {
 
   // MARK: Talking
 
-  private func fetch() async throws(FlotillaError) -> Int {
+  private func fetch(_ watch: PageWatch) async throws(FlotillaError) -> Int {
+    // To read what is here may take longer than an inviter waits for a question.
+    let begun = try await held()
     let channel = try await connect()
     let link = CopyLink(channel, limit: Limits.frame)
-    let alarm = Task { await link.closeWhenSilent(for: Self.patience) }
+    watch.connect()
+    let alarm = Task { await watch.close(link) }
     defer {
       alarm.cancel()
       link.close()
     }
-    let (path, bytes) = try await receive(link)
+    let (path, bytes) = try await receive(link, begun, watch)
     alarm.cancel()
     try await adopt(path)
-    try? await link.send(.done)
+    // Who does not hear it keeps a place for this node a while longer.
+    try? await link.send(.done, within: PageServer.patience)
     return bytes
   }
 
@@ -119,81 +124,85 @@ struct PageFetch: Sendable {
       let code: FlotillaError.Code =
         switch error.code {
         // Who does not know what this is for refuses the handshake.
-        case .untrusted, .refusedByPeer, .notTLS, .invalidAddress: .wrongCopy
+        case .untrusted, .refusedByPeer, .notTLS, .invalidAddress: .noCopy
         default: .peer
         }
       throw FlotillaError(code, "no copy from \(address): \(error)")
     }
     guard case .member(let key) = channel.peer, Notary.openSSL.digest(key) == copy.inviter else {
       channel.close()
-      throw FlotillaError(.wrongCopy, "\(address) is not \(copy.name)")
+      throw FlotillaError(.noCopy, "\(address) is not \(copy.name)")
     }
     return channel
   }
 
   /// Receives the file; gives its path, and how many bytes have come.
-  private func receive(_ link: CopyLink) async throws(FlotillaError) -> (String, Int) {
-    let begun = try await held()
+  private func receive(
+    _ link: CopyLink, _ begun: PageReceiver.Begun, _ watch: PageWatch
+  ) async throws(FlotillaError) -> (String, Int) {
     let held = FileSize.of(path(of: begun.copy))
     let room = DiskRoom.free(at: sidecar.ledgerPath) + UInt64(max(0, held))
     var receiver = PageReceiver(
       format: UInt64(Store.tableFormat), room: room > Self.reserve ? room - Self.reserve : 0,
       begun: begun)
-    try await link.send(receiver.ask)
-    var file: PageFile?
-    var (received, writing): (Int, Task<Result<Void, FlotillaError>, Never>?) = (0, nil)
-    var next = Self.message(link)
+    try await link.send(receiver.ask, within: PageServer.patience)
+    var writer = PageWriter()
+    var next = Self.message(link, watch)
     while true {
-      let message = try await next.value.get()
-      if case .end = message {} else { next = Self.message(link) }
-      if case .rows(let reason) = message { throw FlotillaError(.wrongCopy, reason) }
+      let message: CopyMessage
       let step: PageReceiver.Step
-      do throws(WireError) {
-        step = try receiver.receive(message)
+      do throws(FlotillaError) {
+        message = try await next.value.get()
+        if case .end = message {} else { next = Self.message(link, watch) }
+        step = try receive(message, by: &receiver)
       } catch {
-        _ = await writing?.value
-        throw FlotillaError(.wrongCopy, "\(copy.name) sends no copy: \(error)")
+        // What has come is written, so that the next try knows of it.
+        _ = await writer.writing?.value
+        throw error
       }
       switch step {
-      case .wait: continue
+      case .wait: break
       case .begin(let copy, let kept):
+        watch.begin(keeping: kept)
         removeFiles(but: path(of: copy))
-        file = try PageFile(path: path(of: copy), copy)
-        try await file?.keep(kept)
+        try await writer.begin(path(of: copy), copy, keeping: kept)
       case .write(let bytes):
-        try await writing?.value.get()
-        received += bytes.count
-        progress(received, Int(clamping: receiver.bytes))
-        writing = Self.append(bytes, to: file)
+        watch.receive(bytes.count)
+        try await writer.write(bytes)
+        progress(writer.received, Int(clamping: receiver.bytes))
       case .whole:
-        try await writing?.value.get()
-        guard let file else { throw FlotillaError(.wrongCopy, "the copy is empty") }
-        return (path(of: file.copy), received)
+        try await writer.writing?.value.get()
+        guard let file = writer.file else {
+          throw FlotillaError(.wrongCopy, "the copy is empty")
+        }
+        return (path(of: file.copy), writer.received)
       }
+    }
+  }
+
+  private func receive(
+    _ message: CopyMessage, by receiver: inout PageReceiver
+  ) throws(FlotillaError) -> PageReceiver.Step {
+    if case .rows(let reason) = message { throw FlotillaError(.noCopy, reason) }
+    do throws(WireError) {
+      return try receiver.receive(message)
+    } catch {
+      throw FlotillaError(.wrongCopy, "\(copy.name) sends no copy: \(error)")
     }
   }
 
   /// Reads the next message while the one before it is looked at.
   private static func message(
-    _ link: CopyLink
+    _ link: CopyLink, _ watch: PageWatch
   ) -> Task<Result<CopyMessage, FlotillaError>, Never> {
     Task {
+      watch.await()
       do throws(FlotillaError) {
-        return .success(try await link.receive())
+        let message = try await link.receive()
+        watch.stop(message)
+        return .success(message)
       } catch {
-        return .failure(error)
-      }
-    }
-  }
-
-  /// Writes while the next chunk is on its way.
-  private static func append(
-    _ bytes: [UInt8], to file: PageFile?
-  ) -> Task<Result<Void, FlotillaError>, Never> {
-    Task {
-      do throws(FlotillaError) {
-        return .success(try await file?.append(bytes) ?? ())
-      } catch {
+        watch.stop(nil)
         return .failure(error)
       }
     }
@@ -234,7 +243,7 @@ struct PageFetch: Sendable {
     let held = try await indexes.get()
     try await holder.run(replica) { (holder) throws(StoreError) in
       try pages.compare(shown, known, held)
-      try holder.graft?.finish()
+      try holder.graft?.finish(known)
       holder.graft = nil
     }
   }

@@ -7,40 +7,19 @@ extension Replica {
   /// Conflicts, the latest first, and parked rows; `all` shows settled ones, too.
   public func conflicts(all: Bool = false) async throws(FlotillaError) -> ConflictReport {
     var report = try await withFile { store throws(StoreError) in
-      let (names, asked) = (try AuthorNames(store), try store.tableSurvey.askedTables())
+      let names = try AuthorNames(store)
       return ConflictReport(
         conflicts: try store.conflictLog.list(all: all).map { conflict throws(StoreError) in
           try names.report(conflict, store)
         },
-        parked: try store.tableSurvey.parkedRows().map { row in
-          var parked = ConflictReport.Parked(
-            id: row.id, table: row.table, key: Self.key(row.key, of: row.table, in: store),
-            key_columns: store.tables.keyNames(of: row.key, of: row.table), why: row.why,
-            row: Self.row(row.values))
-          parked.because = row.stray.map {
-            "\($0.column): another row of \($0.parent) has the number of the one that is meant"
-          }
-          if row.why == "table", asked.contains(row.table) {
-            parked.because = "this file has its own of that name, about which status asks"
-          }
-          return parked
-        }, now: Node.text(try NodeClock(store, .here).now.moment),
+        parked: [], now: Node.text(try NodeClock(store, .here).now.moment),
         keeps: try Self.bounds(store), gone: try store.conflictLog.gone())
     }
-    let reasons = await hindrances(
-      report.conflicts.map(\.parkedRow)
-        + report.parked.map { row in
-          Self.isKeptOut(row.why) ? (row.table, row.key, row.row, row.why != "constraint") : nil
-        })
-    await addStanding(to: &report.conflicts)
-    for (index, reason) in reasons.enumerated() {
-      let parked = index - report.conflicts.count
-      if parked < 0 {
-        report.conflicts[index].because = reason ?? report.conflicts[index].because
-      } else {
-        report.parked[parked].because = report.parked[parked].because ?? reason
-      }
+    report.parked = try await parkedRows(cutTo: ConflictReport.Parked.longest)
+    for (place, reason) in await hindrances(report.conflicts.map(\.parkedRow)).enumerated() {
+      report.conflicts[place].because = reason ?? report.conflicts[place].because
     }
+    await addStanding(to: &report.conflicts)
     return report
   }
 

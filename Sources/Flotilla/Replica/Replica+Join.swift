@@ -30,18 +30,18 @@ extension Replica {
       throw error
     }
     guard let lock = try sidecar.lock() else { throw sidecar.occupied(path) }
-    let bytes = try await fetchPages(copy, from: paired.address, progress: progress)
+    let pages = try await fetchPages(copy, from: paired.address, progress: progress)
     var options = RunOptions()
     options.peers = [paired.address]
-    options.discovery = false
+    options.discovery = pages.isFromAnybody
     let (copied, role) = try await withNode(mode: .brief, lock: lock, options: options) {
       node async throws(FlotillaError) in
-      (try await node.finish(copy, hasPages: bytes > 0, progress: progress), await node.roleName)
+      (try await node.finish(copy, hasPages: pages.bytes > 0, progress: progress), await node.roleName)
     }
     return JoinReport(
       site: paired.offer.siteName, node: paired.admit.nodeName, role: role,
       from: paired.inviter.name, address: paired.address, words: paired.words,
-      rows: copied.rows, bytes: bytes + copied.bytes,
+      rows: copied.rows, bytes: pages.bytes + copied.bytes,
       seconds: Double(Uptime.now - start) / 1_000, replaced: copied.replaced, warnings: warnings)
   }
 

@@ -13,16 +13,23 @@ extension Replica {
     }
   }
 
-  /// Fetches the pages, if the copy may come so; gives how many bytes came. What does not come so
-  /// comes by rows. The caller holds the lock of the database.
+  /// What came as pages.
+  struct Pages: Equatable {
+    var bytes = 0
+    /// Whether its inviter is not to be waited for: rows come from whoever has them.
+    var isFromAnybody = false
+  }
+
+  /// Fetches the pages, if the copy may come so. What does not come so comes by rows. The caller
+  /// holds the lock of the database.
   ///
   /// With `persists` a copy that was cut off is an error, and goes on with the next command.
   func fetchPages(
     _ copy: FirstCopy, from address: String, persists: Bool = true,
     log: @escaping @Sendable (String) -> Void = { _ in },
     progress: @escaping @Sendable (JoinProgress) -> Void = { _ in }
-  ) async throws(FlotillaError) -> Int {
-    guard copy.mayBePages else { return 0 }
+  ) async throws(FlotillaError) -> Pages {
+    guard copy.mayBePages else { return Pages() }
     let rows = copy.rows
     let fetch = PageFetch(sidecar: sidecar, copy: copy, address: address) { received, of in
       let share = Double(received) / Double(max(1, of))
@@ -30,17 +37,19 @@ extension Replica {
         .copying(
           rows: Int(Double(rows) * min(1, share)), of: Int(clamping: rows), bytes: received))
     }
-    switch try await fetch.run(persists: persists) {
-    case .adopted(let bytes): return bytes
-    case .rows(let reason):
+    let outcome = try await fetch.run(persists: persists)
+    switch outcome {
+    case .adopted(let bytes): return Pages(bytes: bytes)
+    case .rows(let reason), .failed(let reason):
       log("the first copy goes row by row: \(reason)")
-      return 0
+      progress(.goingByRows(reason: reason))
+      return Pages(isFromAnybody: outcome == .failed(reason))
     case .cut(let reason):
       log("the first copy was cut off: \(reason)")
       guard persists else {
         // A node must not wait for its inviter alone.
         fetch.removeFiles()
-        return 0
+        return Pages()
       }
       throw FlotillaError(
         .peer, "the first copy from \(copy.name) stopped: \(reason)",

@@ -6,7 +6,7 @@ import Store
 extension Replica {
   /// A parked row by its name.
   public func parkedRow(_ id: String) async throws(FlotillaError) -> ConflictReport.Parked {
-    guard let row = try await conflicts().parked.first(where: { $0.id == id }) else {
+    guard let row = try await parkedRows(cutTo: nil, named: id).first else {
       throw noneParked(id)
     }
     return row
@@ -62,7 +62,11 @@ extension Replica {
         remedy: "See: flotilla doctor \(shellWord(path))")
     }
     let (row, isAllowed) = try await withFile { store throws(StoreError) in
-      let row = try store.tableSurvey.parkedRows().first { $0.id == found.id }
+      var row: ParkedRow?
+      try store.tableSurvey.eachParkedRow { one in
+        if one.id == found.id { row = one }
+        return row == nil
+      }
       guard let row, case .refused = try store.permission(toWrite: row.key, of: row.table) else {
         return (row, true)
       }
@@ -129,26 +133,36 @@ extension Replica {
   private static func parkedTarget(
     of statement: String, _ values: [SQLite.Value], in file: String
   ) throws -> ParkedRow? {
-    let rows = try Store(path: file, inspects: false).tableSurvey.parkedRows()
-    guard !rows.isEmpty else { return nil }
+    let store = try Store(path: file, inspects: false)
     let connection = try Connection(path: file, mode: .readOnly)
     let text = statement.lowercased()
-    for row in rows.prefix(mostTried) where isKeptOut(row.why) {
-      guard text.contains(row.table.lowercased()) else { continue }
-      let name = quoted(row.table)
-      var isHit = false
-      _ = try connection.attempt {
-        try connection.execute("CREATE TEMP TABLE \(name) AS SELECT * FROM main.\(name) WHERE 0")
-        let columns = row.values.map { quoted($0.name) }.joined(separator: ", ")
-        let marks = row.values.map { _ in "?" }.joined(separator: ", ")
-        try connection.run(
-          "INSERT INTO temp.\(name)(\(columns)) VALUES (\(marks))", row.values.map(\.value.sqlite))
-        isHit = try connection.run(statement, values) > 0
-        return false
-      }
-      if isHit { return row }
+    var (tried, hit): (Int, ParkedRow?) = (0, nil)
+    try store.tableSurvey.eachParkedRow { row in
+      guard isKeptOut(row.why), text.contains(row.table.lowercased()) else { return true }
+      tried += 1
+      // One that cannot be tried says nothing of the next.
+      let isHit = try? wouldChange(row, statement, values, on: connection)
+      if isHit == true { hit = row }
+      return hit == nil && tried < mostTried
     }
-    return nil
+    return hit
+  }
+
+  private static func wouldChange(
+    _ row: ParkedRow, _ statement: String, _ values: [SQLite.Value], on connection: Connection
+  ) throws -> Bool {
+    let name = quoted(row.table)
+    var isHit = false
+    _ = try connection.attempt {
+      try connection.execute("CREATE TEMP TABLE \(name) AS SELECT * FROM main.\(name) WHERE 0")
+      let columns = row.values.map { quoted($0.name) }.joined(separator: ", ")
+      let marks = row.values.map { _ in "?" }.joined(separator: ", ")
+      try connection.run(
+        "INSERT INTO temp.\(name)(\(columns)) VALUES (\(marks))", row.values.map(\.value.sqlite))
+      isHit = try connection.run(statement, values) > 0
+      return false
+    }
+    return isHit
   }
 
   private static let mostTried = 200

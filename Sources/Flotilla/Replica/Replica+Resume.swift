@@ -41,17 +41,18 @@ extension Replica {
     if copy.mayBePages {
       progress(.resuming(site: try siteName(), node: copy.name, address: source))
     }
-    let bytes = try await fetchPages(copy, from: source, progress: progress)
+    let pages = try await fetchPages(copy, from: source, progress: progress)
+    options.discovery = options.discovery || pages.isFromAnybody
     return try await withNode(mode: .brief, lock: lock, options: options) {
       node async throws(FlotillaError) in
       let who = node.identity
       if !copy.mayBePages {
         progress(.resuming(site: who.siteName, node: copy.name, address: source))
       }
-      let copied = try await node.finish(copy, hasPages: bytes > 0, progress: progress)
+      let copied = try await node.finish(copy, hasPages: pages.bytes > 0, progress: progress)
       return JoinReport(
         site: who.siteName, node: who.name, role: await node.roleName, from: copy.name,
-        address: source, rows: copied.rows, bytes: bytes + copied.bytes,
+        address: source, rows: copied.rows, bytes: pages.bytes + copied.bytes,
         seconds: Double(Uptime.now - start) / 1_000,
         replaced: copied.replaced, warnings: [])
     }

@@ -3,7 +3,7 @@ import Store
 /// The conflict log of this node (`conflicts --json`). JSON: `{conflicts:[{id, table, key,
 /// key_columns, rule, reason, at, state, winner, loser, because, stands:{row},
 /// became:{key, rows}}],
-/// parked:[{id, table, key, key_columns, why, row, because}],
+/// parked:[{id, table, key, key_columns, why, row, because, cut}],
 /// now, keeps:{count, days, bytes}, gone}`.
 public struct ConflictReport: Codable, Sendable, Equatable {
   /// A version that lost without having been seen, with what stands.
@@ -98,6 +98,9 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var row: [String: SQLValue]
     /// Which constraint is in its way now, and by which row; null if that is not known.
     public var because: String?
+    /// The columns of which `key` and `row` have the beginning alone; null if there are none. A list
+    /// shows 1,024 bytes of a value, `show` all of it.
+    public var cut: [String]?
   }
 
   /// How much of the log is kept.

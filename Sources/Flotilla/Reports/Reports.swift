@@ -180,6 +180,8 @@ public enum JoinProgress: Sendable, Equatable {
   case copying(rows: Int, of: Int, bytes: Int)
   /// The same of what has changed while the pages of the file came.
   case catchingUp(rows: Int, of: Int, bytes: Int)
+  /// No file comes, for this reason, which the inviter may have told: each row comes by itself.
+  case goingByRows(reason: String)
 }
 
 /// One exchange with each peer. JSON: `{peers:[{node,sent_rows,received_rows,seconds,error}]}`.

@@ -66,6 +66,9 @@ enum Join {
       tell(found(site: site, node: node, address: address, words: words), bar, call)
     case .resuming(let site, let node, let address):
       tell(resuming(site: site, node: node, address: address), bar, call)
+    case .goingByRows(let reason):
+      bar.clear()
+      call.output.remark("the first copy goes row by row: \(printable(reason))")
     case .copying(let rows, let total, let bytes): bar.show(rows: rows, of: total, bytes: bytes)
     case .catchingUp(let rows, let total, let bytes):
       if total > 0 {

@@ -33,13 +33,19 @@ package func hash64(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64
   hashWords(bytes, seed: seed)
 }
 
+/// What eight more bytes make of a hash.
+@inline(__always)
+func hashed(_ hash: UInt64, word: UInt64) -> UInt64 {
+  let (high, low) = (hash ^ word).multipliedFullWidth(by: 0xA076_1D64_78BD_642F)
+  return (high ^ low) &+ word.byteSwapped
+}
+
 private func hashWords(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
   var hash = mix(seed ^ UInt64(bytes.count))
   var index = 0
   while index + 8 <= bytes.count {
     let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-    let (high, low) = (hash ^ word).multipliedFullWidth(by: 0xA076_1D64_78BD_642F)
-    hash = (high ^ low) &+ word.byteSwapped
+    hash = hashed(hash, word: word)
     index += 8
   }
   var tail: UInt64 = 0

@@ -15,6 +15,8 @@ struct CopiedClaims {
   private var batch = RowBatchWriter()
   /// How far an origin can have come, by its number here.
   private var most: [Int64: UInt64] = [:]
+  /// The same of the origin of the version before.
+  private var last: (number: Int64, most: UInt64) = (0, 0)
 
   init(
     _ sealed: Sealed, at moment: Int64, _ connection: Connection
@@ -41,8 +43,11 @@ struct CopiedClaims {
     guard isDeleted || statement.integer(first + 3) != 0 else {
       throw .rows("a version in it is none")
     }
-    let particulars = [4, 6, 7, 8, 9].map { first + $0 }
-    if particulars.allSatisfy(statement.isNull) { return }
+    // Nearly every version has nothing of this.
+    let isPlain =
+      statement.isNull(first + 4) && statement.isNull(first + 6) && statement.isNull(first + 7)
+      && statement.isNull(first + 8) && statement.isNull(first + 9)
+    if isPlain { return }
     guard let version = versions.version(from: statement, at: first) else {
       throw .rows("a version in it is none")
     }
@@ -60,6 +65,13 @@ struct CopiedClaims {
     name: "t", keyCount: 1, columns: ["k"], affinities: [.integer])
 
   private mutating func limit(of number: Int64) -> UInt64 {
+    if number == last.number { return last.most }
+    let most = most(of: number)
+    last = (number, most)
+    return most
+  }
+
+  private mutating func most(of number: Int64) -> UInt64 {
     if let known = most[number] { return known }
     let origin = versions.origins.origin(of: number)
     let limit = origin.map { sealed.most(of: $0) ?? .max } ?? 0
@@ -124,47 +136,80 @@ struct CopiedClaims {
 
   private mutating func checkPending(_ connection: Connection) throws(SQLiteError) {
     let statement = try connection.prepare(
-      "SELECT tbl, key, \(VersionTable.columns), row FROM _flotilla_pending")
+      """
+      SELECT tbl, key, \(VersionTable.columns), rowid, row IS NULL FROM _flotilla_pending
+      """)
+    let rowID = 2 + VersionTable.columnCount
     while try statement.step() {
       try check(statement)
-      let (id, key) = (statement.integer(0), Key(bytes: statement.bytes(1)))
-      try check(key, of: id)
-      let row = 2 + VersionTable.columnCount
-      if statement.isNull(row) { continue }
-      try checkColumns(Shelf.decode(statement.bytes(row), .constraint), id, key)
+      let place = (statement.integer(0), Key(bytes: statement.bytes(1)))
+      try check(place.1, of: place.0)
+      if statement.integer(rowID + 1) != 0 { continue }
+      let hash = statement.isNull(5) ? nil : UInt64(bitPattern: statement.integer(5))
+      let blob = try BlobReader(
+        table: "_flotilla_pending", column: "row", row: statement.integer(rowID), on: connection)
+      try check(blob, of: place, hash)
     }
   }
 
   private mutating func checkShelf(_ connection: Connection) throws(SQLiteError) {
-    let statement = try connection.prepare("SELECT tbl, key, why, row FROM _flotilla_shelf")
+    let statement = try connection.prepare(
+      """
+      SELECT s.tbl, s.key, s.why, s.rowid, v.hash FROM _flotilla_shelf AS s
+      LEFT JOIN _flotilla_version AS v ON v.tbl = s.tbl AND v.key = s.key
+      """)
     while try statement.step() {
       guard let why = statement.value(2).string.flatMap(Shelf.Why.init) else {
         throw .rows("what it keeps beside rows cannot be read")
       }
-      let (id, key) = (statement.integer(0), Key(bytes: statement.bytes(1)))
-      try check(key, of: id)
-      try checkColumns(Shelf.decode(statement.bytes(3), why), id, key)
+      let place = (statement.integer(0), Key(bytes: statement.bytes(1)))
+      try check(place.1, of: place.0)
+      let blob = try BlobReader(
+        table: "_flotilla_shelf", column: "row", row: statement.integer(3), on: connection)
+      guard why.isWhole else {
+        try checkBeside(blob, place.0)
+        continue
+      }
+      guard !statement.isNull(4) else { throw .rows("a row waits that was never written") }
+      try check(
+        blob, of: place, why == .tooLarge ? nil : UInt64(bitPattern: statement.integer(4)))
     }
   }
 
-  /// Whether a row that is kept beside its table can travel.
-  private mutating func checkColumns(
-    _ entry: Shelf.Entry?, _ id: Int64, _ key: Key
+  /// Whether what is kept beside a row that stands can travel.
+  private mutating func checkBeside(_ blob: BlobReader, _ id: Int64) throws(SQLiteError) {
+    guard blob.count <= KeptRow.mostBytes,
+      let entry = Shelf.decode(try blob.read(blob.count, from: 0), .columns),
+      let table = tables.byID[id]
+    else { throw .rows("what it keeps beside rows cannot be read") }
+    guard let statements = table.statements else { return }
+    try add(statements.shape(with: entry.values))
+  }
+
+  /// Whether a whole row that is kept can travel, and is what a version of that hash says; without
+  /// one it is the key alone.
+  private mutating func check(
+    _ blob: BlobReader, of place: (id: Int64, key: Key), _ hash: UInt64?
   ) throws(SQLiteError) {
-    guard let entry, let table = tables.byID[id] else {
+    guard let table = tables.byID[place.id] else {
       throw .rows("what it keeps beside rows cannot be read")
     }
-    let shape: TableShape
-    if entry.why.isWhole {
-      let own = entry.values.prefix(entry.keyCount).map(\.value)
-      guard entry.keyCount == key.values?.count, table.key(own) == key else {
-        throw .rows("a row beside its table has another key")
-      }
-      shape = table.shape(entry.values.map(\.name), keyCount: entry.keyCount)
-    } else {
-      guard let statements = table.statements else { return }
-      shape = statements.shape(with: entry.values)
+    let row = try KeptRow(blob, keyBytes: place.key.bytes.count)
+    let own = row.parts.prefix(row.keyCount).compactMap(\.value)
+    guard own.count == place.key.values?.count, table.key(own) == place.key else {
+      throw .rows("a row beside its table has another key")
     }
+    try add(table.shape(row.parts.map(\.name), keyCount: row.keyCount))
+    guard let hash else {
+      guard row.parts.count == row.keyCount else { throw .rows("a row beside its table is none") }
+      return
+    }
+    guard let statements = table.statements, row.says(hash, statements) else {
+      throw .rows("a row beside its table is not as its version says")
+    }
+  }
+
+  private mutating func add(_ shape: TableShape) throws(SQLiteError) {
     let key = Array(repeating: Replication.Value.integer(0), count: shape.keyCount)
     let dot = Dot(sealed.own, 1)
     let version = Version(dot: dot, created: dot, stamp: .zero, hash: 1, isDeleted: false)

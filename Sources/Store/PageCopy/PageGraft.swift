@@ -61,7 +61,6 @@ package final class PageGraft {
         try limitStability(by: surety, at: moment)
         try limitJudged(by: sealed)
         try takeOrigin()
-        try replica.execute(VersionFigures.fill(in: "copy"))
         try replica.run(
           "DELETE FROM copy._flotilla_meta WHERE name = ?",
           [.string(Meta.Name.joiningByPages.rawValue)])
@@ -241,7 +240,7 @@ package final class PageGraft {
   }
 
   /// Gives the checked file its triggers and views, and puts it in place.
-  package func finish() throws(StoreError) {
+  package func finish(_ versions: ReceivedPages.Versions) throws(StoreError) {
     let connection = try orRows { () throws(SQLiteError) in
       let connection = try pages.open()
       try connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
@@ -251,6 +250,8 @@ package final class PageGraft {
     let names = try TableSchema.all(on: connection)
     try orRows { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
+        try VersionFigures.write(
+          live: versions.live, newest: versions.newest, on: connection)
         for table in tables.tracked {
           guard let schema = table.schema else { throw .rows("\(table.name) is not in the copy") }
           try Capture.install(schema, id: table.id, on: connection)

@@ -11,6 +11,10 @@ package struct ReceivedPages: Sendable {
     /// Over (key, content hash) of those that are not deleted, by the number of their table.
     var content: [Int64: UInt64] = [:]
     var digest = Digest()
+    /// How many of them there are.
+    var live: [Int64: Int] = [:]
+    /// The highest stamp of all.
+    var newest = Stamp.zero
   }
 
   package let path: String
@@ -45,53 +49,10 @@ package struct ReceivedPages: Sendable {
     by sealed: Sealed, at moment: Int64
   ) throws(StoreError) -> Versions {
     let connection = try orRows { () throws(SQLiteError) in try open(.readOnly) }
-    var claims = try CopiedClaims(sealed, at: moment, connection)
+    let claims = try CopiedClaims(sealed, at: moment, connection)
     return try orRows { () throws(SQLiteError) in
-      var names: [Int64: UInt64] = [:]
-      for row in try connection.rows("SELECT id, name FROM _flotilla_local") {
-        if let id = row[0].integer, let name = row[1].string { names[id] = tableSeed(name) }
-      }
-      let origins = try Origins(connection)
-      guard origins.frontier.entries.count < Limits.frontierEntries else {
-        throw .rows("it has too many origins")
-      }
-      var sums = Versions()
-      let statement = try connection.prepare(
-        "SELECT tbl, key, \(VersionTable.columns) FROM _flotilla_version")
-      var (table, seed, content): (Int64, UInt64, UInt64) = (.min, 0, 0)
-      var last: [UInt8] = []
-      while try statement.step() {
-        let next = statement.integer(0)
-        // What is not in order cannot be found by its key.
-        let isAfter = next == table && statement.withBytes(1) { last.lexicographicallyPrecedes($0) }
-        if next > table {
-          guard let known = names[next] else { throw .rows("it has versions of no table") }
-          sums.content[table, default: 0] &+= content
-          (table, seed, content) = (next, known, 0)
-        } else if !isAfter {
-          throw .rows("its versions are not in order")
-        }
-        statement.withBytes(1) { last.replaceSubrange(0..., with: $0) }
-        guard let origin = origins.origin(of: statement.integer(2)),
-          1...(1 << 62) ~= statement.integer(3),
-          0...Stamp.highest.rawValue ~= statement.integer(4), statement.isText(1) == false
-        else { throw .rows("a version in it is none") }
-        try claims.check(statement)
-        guard !statement.isNull(5) else {
-          try claims.check(Key(bytes: statement.bytes(1)), of: table)
-          continue
-        }
-        let hash = UInt64(bitPattern: statement.integer(5))
-        let place = statement.withBytes(1) { hash64($0, seed: seed) }
-        content &+= RowSums.share(place, hash)
-        sums.digest.add(place: place, Dot(origin, UInt64(statement.integer(3))), hash: hash)
-      }
-      sums.content[table, default: 0] &+= content
-      try claims.checkRest(connection)
-      guard try DigestTable(connection).digest == sums.digest else {
-        throw .rows("its versions are not those that the inviter counts")
-      }
-      return sums
+      var versions = try CopiedVersions(claims, on: connection)
+      return try versions.read(connection)
     }
   }
 
@@ -184,15 +145,16 @@ package struct ReceivedPages: Sendable {
     while case let places = try shelf.slice(after: last, limit: 1_000), !places.isEmpty {
       for (id, key) in places {
         guard let table = tables.byID[id], let statements = table.statements,
-          let entry = try shelf.entry(table: id, key: key)
+          let why = try shelf.why(table: id, key: key)
         else { throw .rows("what it keeps beside rows cannot be read") }
         guard let version = try versions.version(table: id, key: key), !version.isDeleted else {
           continue
         }
         let place = hash64(key.bytes, seed: table.seed)
         expected[id, default: 0] &-= RowSums.share(place, version.hash)
-        if entry.why.isWhole { continue }
-        guard
+        // What waits was compared with what its version says.
+        if why.isWhole { continue }
+        guard let entry = try shelf.entry(table: id, key: key),
           let row = try StandingRow.read(key, statements, on: connection),
           row.hash(try row.beside(entry, statements, key, on: connection)) == version.hash
         else { throw .rows("a row of \(table.name) is not as its version says") }

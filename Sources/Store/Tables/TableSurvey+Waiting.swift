@@ -111,31 +111,40 @@ extension TableSurvey {
   }
 
   package func parkedRows() throws(StoreError) -> [ParkedRow] {
+    var found: [ParkedRow] = []
+    try eachParkedRow { row in
+      found.append(row)
+      return true
+    }
+    return found
+  }
+
+  /// Gives one parked row after the other, whole, until `body` has had enough: each may have
+  /// 64 MiB, and a key of nearly 1 MB.
+  package func eachParkedRow(_ body: (ParkedRow) -> Bool) throws(StoreError) {
     try reporting { () throws(SQLiteError) in
       let strays = try StrayRows(
         connection: connection, tables: tables, versions: versions,
         shelf: Shelf(connection: connection), parentage: try kinship.parentage(tables))
-      var found: [ParkedRow] = []
-      let rows = try connection.rows(
+      let statement = try connection.prepare(
         """
         SELECT tbl, key, why, row FROM _flotilla_shelf WHERE why <> 'columns'
         AND (tbl, key) NOT IN (SELECT tbl, key FROM _flotilla_dismissed) ORDER BY tbl, key
         """)
-      for row in rows {
-        guard let table = row[0].integer.flatMap({ tables.byID[$0] }), !table.isHeld,
-          let why = row[2].string.flatMap(Shelf.Why.init)
+      while try statement.step() {
+        guard let table = tables.byID[statement.integer(0)], !table.isHeld,
+          let why = statement.string(2).flatMap(Shelf.Why.init)
         else { continue }
-        let entry = Shelf.decode(row[3].blob ?? [], why)
+        let entry = Shelf.decode(statement.bytes(3), why)
         var parked = ParkedRow(
-          table: table.nameHere, first: table.name, key: Key(bytes: row[1].blob ?? []),
+          table: table.nameHere, first: table.name, key: Key(bytes: statement.bytes(1)),
           why: why.rawValue,
           values: tables.namedHere(entry?.values ?? [], in: table.name))
         if why == .reference {
           parked.stray = try strays.words(table, parked.key)
         }
-        found.append(parked)
+        guard body(parked) else { return }
       }
-      return found
     }
   }
 }

@@ -90,17 +90,24 @@ final class VersionFigures: FilePart {
   }
 
   /// Takes them from the versions by a walk through all of them.
-  static let fill = fill(in: "main")
+  static let fill = """
+    DELETE FROM _flotilla_count;
+    INSERT INTO _flotilla_count(tbl, rows)
+    SELECT tbl, count(hash) FROM _flotilla_version GROUP BY tbl;
+    INSERT OR REPLACE INTO _flotilla_meta(name, value)
+    SELECT '\(Meta.Name.newestStamp.rawValue)', ifnull(max(stamp), 0) FROM _flotilla_version
+    """
 
-  /// The same in another schema than the first.
-  static func fill(in schema: String) -> String {
-    """
-    DELETE FROM \(schema)._flotilla_count;
-    INSERT INTO \(schema)._flotilla_count(tbl, rows)
-    SELECT tbl, count(hash) FROM \(schema)._flotilla_version GROUP BY tbl;
-    INSERT OR REPLACE INTO \(schema)._flotilla_meta(name, value)
-    SELECT '\(Meta.Name.newestStamp.rawValue)', ifnull(max(stamp), 0)
-    FROM \(schema)._flotilla_version
-    """
+  /// Writes the same of versions that were just read, in the open transaction.
+  static func write(
+    live: [Int64: Int], newest: Stamp, on connection: Connection
+  ) throws(SQLiteError) {
+    try connection.execute("DELETE FROM _flotilla_count")
+    for (table, count) in live {
+      try connection.run(
+        "INSERT INTO _flotilla_count(tbl, rows) VALUES (?, ?)",
+        [.integer(table), .integer(Int64(count))])
+    }
+    try Meta(connection: connection).set(.newestStamp, .integer(newest.rawValue))
   }
 }

@@ -97,6 +97,36 @@ extension NodeTests {
       }
     }
 
+    /// The handshake, the offer or the chunks come byte by byte.
+    @Test(arguments: [22_000, 200_000])
+    func `an inviter whose pages drip is asked for rows`(_ after: Int) async throws {
+      var limits = PagePatience.Limits()
+      (limits.message, limits.window) = (500, 1_500)
+      try await PageWatch.$limits.withValue(limits) {
+        try await TestSite.with { site in
+          let (a, node) = try await inviter(in: site)
+          let proxy = try await TestProxy(to: node.address, dripAfter: after)
+          await proxy.start()
+          let b = TestReplica(name: "b", path: "\(site.folder)/b.db")
+          let reasons = Locked<[String]>([])
+          let report = try await b.library.join(
+            code: code(node), node: "b", at: proxy.address,
+            progress: { progress in
+              guard case .goingByRows(let reason) = progress else { return }
+              reasons.withLock { $0.append(reason) }
+              Task { await proxy.open() }
+            })
+          #expect(
+            reasons.withLock { $0 } == ["a sends it: fewer than 1048576 bytes came in 1 s"])
+          #expect(report.rows == 3_000)
+          try expectEqual(a, b)
+          #expect(await node.sentRows >= 3_000)
+          #expect(try leftovers(b) == [])
+          await proxy.stop()
+        }
+      }
+    }
+
     @Test func `who may not read every table gets no pages`() async throws {
       try await TestSite.with { site in
         let (_, node) = try await inviter(in: site)

@@ -12,8 +12,11 @@ actor TestProxy {
   private(set) var bytesBack = 0
   /// Once so many bytes came back, nothing more is passed on until the connection is cut.
   private var stopAfter: Int?
+  /// From then on one byte comes back each 20 ms, over each connection.
+  private var dripAfter: Int?
 
-  init(to address: String, stopAfter: Int? = nil) async throws {
+  init(to address: String, stopAfter: Int? = nil, dripAfter: Int? = nil) async throws {
+    self.dripAfter = dripAfter
     listener = try await Listener(host: "127.0.0.1", port: 0)
     target = try Endpoint(parsing: address)
     self.stopAfter = stopAfter
@@ -43,11 +46,25 @@ actor TestProxy {
           return
         }
       }
-      guard (try? await to.write(bytes)) != nil else { break }
+      guard await pass(bytes, to: to, isBack: isBack) else { break }
     }
     from.close()
     to.close()
   }
+
+  private func pass(_ bytes: [UInt8], to: SocketChannel, isBack: Bool) async -> Bool {
+    var sent = 0
+    while isBack, sent < bytes.count, let limit = dripAfter, bytesBack >= limit {
+      guard (try? await to.write([bytes[sent]])) != nil,
+        (try? await Task.sleep(for: .milliseconds(20))) != nil
+      else { return false }
+      sent += 1
+    }
+    return (try? await to.write(Array(bytes[sent...]))) != nil
+  }
+
+  /// Nothing drips any more.
+  func open() { dripAfter = nil }
 
   /// Cuts every connection; new ones are let through.
   func cut() {

@@ -89,7 +89,7 @@ struct PageCopySite {
     try received.checkPages()
     let versions = try received.checkVersions(by: sealed, at: moment)
     try received.compare(try received.checkRows(), versions, try received.checkIndexes())
-    try graft.finish()
+    try graft.finish(versions)
   }
 
   /// The replica that has come of it.
