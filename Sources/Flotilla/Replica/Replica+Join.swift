@@ -36,7 +36,8 @@ extension Replica {
     options.discovery = pages.isFromAnybody
     let (copied, role) = try await withNode(mode: .brief, lock: lock, options: options) {
       node async throws(FlotillaError) in
-      (try await node.finish(copy, hasPages: pages.bytes > 0, progress: progress), await node.roleName)
+      let copied = try await node.finish(copy, hasPages: pages.bytes > 0, progress: progress)
+      return (copied, await node.roleName)
     }
     return JoinReport(
       site: paired.offer.siteName, node: paired.admit.nodeName, role: role,

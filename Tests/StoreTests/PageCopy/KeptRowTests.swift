@@ -26,7 +26,7 @@ import Testing
       values: zip(["id", "name", "qty", "price", "note"], row.map(Replication.Value.init))
         .map { (name: $0, value: $1) }, keyCount: 1)
     change(&entry)
-    let key = try #require(Key([.blob([0xFF])])).bytes
+    let key = try #require(Key([.blob([0xFF])], collations: [.binary])).bytes
     let table = try copy.scalar("SELECT id FROM _flotilla_local WHERE name = 'item'")
     if pending {
       try copy.run(
