@@ -43,7 +43,7 @@ struct PageFetch: Sendable {
         reason = error.message
         guard error.code == .peer, watch.refusal == nil else {
           removeFiles()
-          if let refusal = watch.refusal { return .failed("no pages from \(copy.name): \(refusal)") }
+          if let why = watch.refusal { return .failed("no pages from \(copy.name): \(why)") }
           return error.code == .noCopy ? .rows(reason) : .failed(reason)
         }
       }

@@ -98,8 +98,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var row: [String: SQLValue]
     /// Which constraint is in its way now, and by which row; null if that is not known.
     public var because: String?
-    /// The columns of which `key` and `row` have the beginning alone; null if there are none. A list
-    /// shows 1,024 bytes of a value, `show` all of it.
+    /// The columns of which `key` and `row` have the beginning alone; null if there are none. A
+    /// list shows 1,024 bytes of a value, `show` all of it.
     public var cut: [String]?
   }
 

@@ -246,8 +246,8 @@ final class PendingTable: FilePart {
     return compared.isEmpty ? false : try !early().isEmpty
   }
 
-  /// Whose edits wait that came whole, and to which of them. Each commit of a long exchange asks for
-  /// it, so what is here of that is not looked through.
+  /// Whose edits wait that came whole, and to which of them. Each commit of a long exchange asks
+  /// for it, so what is here of that is not looked through.
   private func authorsDue() throws(SQLiteError) -> [Author] {
     var (found, last): ([Author], Int64) = ([], .min)
     while let next = try connection.row(

@@ -45,8 +45,8 @@ extension Store {
     return true
   }
 
-  /// What others have replaced while the table was not here: its author lost it if they had not seen
-  /// it, and here it is still to be read.
+  /// What others have replaced while the table was not here: its author lost it if they had not
+  /// seen it, and here it is still to be read.
   private func logOutdated(_ old: Version, _ table: ReplicaTable, _ key: Key) throws {
     guard isOwn(old.edit.origin),
       let standing = try versions.version(table: table.id, key: key),

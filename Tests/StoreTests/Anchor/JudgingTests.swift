@@ -61,8 +61,8 @@ import Testing
     #expect(verdicts == Array(repeating: ["accepted client-wins"], count: 10))
   }
 
-  /// Each commit of a long exchange asks what is due: all that came of it was looked through, and it
-  /// took a time that grew with the square of the rows.
+  /// Each commit of a long exchange asks what is due: all that came of it was looked through, and
+  /// that took a time that grew with the square of the rows.
   @Test func `are not looked for among edits that have yet to come whole`() throws {
     var pace = Pace()
     (pace.judgedAtOnce, pace.batchRows) = (0, 100)
