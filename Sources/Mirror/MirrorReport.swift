@@ -109,7 +109,7 @@ extension ServerMirror {
       server: address.text, state: phase, since: Self.text(state.since == 0 ? nil : state.since),
       trouble: isAlive && !settings.isPaused ? state.trouble : nil,
       trouble_since: isAlive && !settings.isPaused ? Self.text(state.troubleSince) : nil,
-      tables: settings.tables.map(\.table),
+      tables: Self.names(settings, state),
       stopped: state.stopped.map { MirrorReport.Stopped(table: $0.table, reason: $0.reason) },
       behind_rows: behind, behind_seconds: seconds,
       takes_in: isAtWork && state.takesIn == true, sent: state.sent, taken: state.taken,
@@ -122,6 +122,11 @@ extension ServerMirror {
         && state.trouble == nil)
   }
 
+  /// What the tables are called here by now.
+  private static func names(_ settings: MirrorSettings, _ state: MirrorState) -> [String] {
+    settings.tables.map { state.names?[$0.number] ?? $0.table }
+  }
+
   /// So many pages of the feed are counted.
   private static let mostPages = 25
 
@@ -131,7 +136,7 @@ extension ServerMirror {
     var count = 0
     for _ in 0..<Self.mostPages {
       let page = try? await replica.changedKeys(
-        since: place, tables: settings.tables.map(\.table), isExact: true, within: .zero)
+        since: place, tables: Self.names(settings, state), isExact: true, within: .zero)
       guard let page, !page.reset else { return nil }
       count += page.rows.count
       place = page.cursor

@@ -10,7 +10,7 @@ public struct MirrorPlan: Codable, Sendable, Equatable {
   public struct Table: Codable, Sendable, Equatable {
     public var table: String
     public var server_table: String
-    /// `map` to a table that is there, `create`, or `refuse`.
+    /// `map` to a table that is there, `create`, `keep` what is mirrored already, or `refuse`.
     public var action: String
     public var reasons: [String]
     /// The statement that would make it.
@@ -62,7 +62,7 @@ actor MirrorWorkbench {
     (self.replica, self.address, self.password) = (replica, address, password)
   }
 
-  private func connected() throws(FlotillaError) -> ServerConnection {
+  func connected() throws(FlotillaError) -> ServerConnection {
     if let server { return server }
     let made = try asking { () throws(ServerError) in
       try ServerConnection.open(address, password: password)
@@ -71,7 +71,7 @@ actor MirrorWorkbench {
     return made
   }
 
-  private func asking<Result>(
+  func asking<Result>(
     _ body: () throws(ServerError) -> Result
   ) throws(FlotillaError) -> Result {
     do throws(ServerError) {
@@ -234,12 +234,23 @@ actor MirrorWorkbench {
   }
 
   /// A database may have a dot in its name.
-  private static func parts(of place: String, _ database: String) -> [String] {
+  static func parts(of place: String, _ database: String) -> [String] {
     guard !place.hasPrefix(database + ".") else {
       return [database, String(place.dropFirst(database.count + 1))]
     }
     let parts = place.split(separator: ".", maxSplits: 1).map(String.init)
     return parts.count == 2 ? parts : [database, place]
+  }
+
+  func create(_ plan: MirrorPlan, on server: ServerConnection) throws(ServerError) {
+    for table in plan.tables {
+      guard table.action == "create", let sql = table.statement else { continue }
+      do throws(ServerError) {
+        try server.execute(sql)
+      } catch {
+        throw ServerError(code: error.code, message: "\(table.server_table): \(error.message)")
+      }
+    }
   }
 
   /// Makes what the plan says. What was there before keeps its numbers.
@@ -250,14 +261,7 @@ actor MirrorWorkbench {
     let ledger = ServerLedger(
       server: server, database: server.database, site: site, holder: holder, session: "")
     return try asking { () throws(ServerError) in
-      for table in plan.tables {
-        guard table.action == "create", let sql = table.statement else { continue }
-        do throws(ServerError) {
-          try server.execute(sql)
-        } catch {
-          throw ServerError(code: error.code, message: "\(table.server_table): \(error.message)")
-        }
-      }
+      try create(plan, on: server)
       try ledger.install()
       let known = try ledger.tables()
       // What the server says is mirrored gives a table that was shown its number, and no more.
@@ -301,92 +305,6 @@ actor MirrorWorkbench {
     let server = try connected()
     return try asking { () throws(ServerError) in
       try ServerLedger.occupant(of: server.database, on: server)?.holder
-    }
-  }
-}
-
-extension ServerMirror {
-  /// What `add` would make of both schemas; nothing is touched.
-  public func plan(_ wish: MirrorWish, takes: Bool = false) async throws(FlotillaError)
-    -> MirrorPlan
-  {
-    let bench = try await workbench(wish)
-    let holder = try folder.settings()?.holder
-    // Where another node has taken the mirror over this one may take it back.
-    let isLost = if takes, holder != nil { try await bench.holder() != holder } else { false }
-    guard holder == nil || isLost else {
-      throw FlotillaError(
-        .refused, "\(replica.path) has a mirror already",
-        remedy: "See: flotilla mirror \(shellWord(replica.path)) status, or remove it first.")
-    }
-    try await bench.requireFree(
-      holder: holder, site: try await replica.siteMark(), takes: takes)
-    return try await bench.plan(wish, try await replica.ownStanding())
-  }
-
-  private func workbench(_ wish: MirrorWish) async throws(FlotillaError) -> MirrorWorkbench {
-    let address = try ServerAddress(wish.url)
-    let password: String
-    switch wish.password {
-    case .typed(let text): password = text
-    case .file(let path): password = try MirrorFolder.password(in: path)
-    }
-    return MirrorWorkbench(replica, address, password: password)
-  }
-
-  /// Does what a plan says; the node that runs, or the next that does, begins with it.
-  public func carryOut(
-    _ plan: MirrorPlan, _ wish: MirrorWish
-  ) async throws(FlotillaError) -> MirrorReport {
-    guard plan.isPossible else {
-      throw FlotillaError(.table, "not every table can be mirrored", remedy: nil)
-    }
-    let bench = try await workbench(wish)
-    if let former = try folder.settings()?.holder { try forget(former) }
-    let holder = Replica.fingerprint((0..<16).map { _ in UInt8.random(in: 0...255) })
-    let tables = try await bench.carryOut(
-      plan, holder: holder, node: try await replica.nodeName(),
-      site: try await replica.siteMark())
-    var settings = MirrorSettings(holder: holder, url: wish.url, passwordFile: nil, tables: tables)
-    switch wish.password {
-    case .typed(let text): try folder.keep(password: text)
-    case .file(let path): settings.passwordFile = URL(fileURLWithPath: path).path
-    }
-    try folder.write(settings)
-    return try await report()
-  }
-
-  /// Ends the mirror. The rows of both sides stay; triggers and notes go from the server. They stay
-  /// if it is not in reach and `force` allows that. They stay, too, if another node has taken the
-  /// mirror over: then gives its name.
-  @discardableResult
-  public func remove(force: Bool) async throws(FlotillaError) -> String? {
-    var other: String?
-    let settings = try folder.required()
-    // First it rests: what runs must not make anew what is taken out.
-    try await pause()
-    do throws(FlotillaError) {
-      let bench = MirrorWorkbench(
-        replica, try ServerAddress(settings.url), password: try folder.password(settings))
-      other = try await bench.remove(settings)
-    } catch {
-      guard force else {
-        throw FlotillaError(
-          error.code, "\(error.message); nothing was removed, and the mirror is paused",
-          remedy: "--force leaves on the server what is there.")
-      }
-    }
-    try forget(settings.holder)
-    try folder.remove()
-    return other
-  }
-
-  /// Takes out of the file what a mirror has noted there.
-  private func forget(_ holder: String) throws(FlotillaError) {
-    do throws(SQLiteError) {
-      try SiteFile(replica).forget(holder)
-    } catch {
-      throw FlotillaError(.sql, "\(replica.path): \(error.message)")
     }
   }
 }

@@ -195,7 +195,7 @@ struct `A schema of the server that changes` {
         """)
       let triggers = """
         SELECT count(*) FROM information_schema.triggers
-        WHERE trigger_name LIKE 'flotilla%\\_c0\\_%'
+        WHERE trigger_name LIKE 'flotilla\\_________\\_c%'
         """
       #expect(try await office.server(triggers) != "0")
       try await office.server("ALTER TABLE c DROP FOREIGN KEY f")

@@ -49,6 +49,19 @@ extension Replica {
       log: try await withFile { store throws(StoreError) in store.outsideLog(of: tables) })
   }
 
+  /// A replicated table: how the site called it first, and what it is called in this file.
+  package struct TableName: Sendable {
+    package var first: String
+    package var here: String
+  }
+
+  /// The replicated tables that are here. A table that was just renamed has its new name.
+  package func tableNames() async throws(FlotillaError) -> [TableName] {
+    try await withFile { store throws(StoreError) in
+      store.tableSurvey.names().map { TableName(first: $0.first, here: $0.here) }
+    }
+  }
+
   /// Which of some tables give the later one of two rows of one number a fresh number.
   package func rekeyed(among tables: [String]) async throws(FlotillaError) -> Set<String> {
     try await withFile { store throws(StoreError) in

@@ -22,6 +22,10 @@ enum MirrorCommand {
       verify compares all rows, as happens each hour. take moves the mirror of a
       site to this node. remove takes triggers and notes out of the server; rows
       stay on both sides.
+
+      With a mirror that is set up, add --tables T,U without a URL has these tables
+      mirrored as well, and remove --tables T,U takes them out. The others flow on
+      meanwhile, and are not compared anew.
       """,
     parameters: [
       .database,
@@ -29,7 +33,8 @@ enum MirrorCommand {
         name: "ACTION",
         kind: .choice(["add", "status", "pause", "resume", "verify", "take", "remove"]),
         help: "what to do"),
-      Parameter(name: "URL", count: .oneOrNone, kind: .text, help: "the server, for add and take"),
+      Parameter(
+        name: "URL", count: .oneOrNone, kind: .text, help: "the server, for take and a first add"),
     ],
     options: [
       Option(
@@ -37,7 +42,7 @@ enum MirrorCommand {
         help: "the first line of it is the password; it is read at each connection"),
       Option(
         name: "--tables", value: Option.Value(name: "TABLE,…", kind: .list),
-        help: "which tables; without it all that the site replicates"),
+        help: "which tables; without it all of the site, or of the mirror"),
       Option(
         name: "--map", value: Option.Value(name: "TABLE=DATABASE.TABLE", kind: .text),
         repeats: true, help: "where a table is on the server, if its name is another one"),
@@ -62,10 +67,15 @@ enum MirrorCommand {
       throw FlotillaError(.usage, "\(action) takes no URL")
     }
     switch action {
-    case "add", "take": return try await add(mirror, call, takes: action == "take")
+    case "add" where url == nil && mirror.isSetUp: return try await addTables(mirror, call)
+    case "add", "take":
+      if action == "add" { try mirror.requireNone() }
+      return try await add(mirror, call, takes: action == "take")
     case "pause": try await mirror.pause()
     case "resume": try await mirror.resume()
     case "verify": return try await verify(mirror, call)
+    case "remove" where !call.arguments.list("--tables").isEmpty:
+      return try await removeTables(mirror, call)
     case "remove":
       let other = try await mirror.remove(force: call.arguments.has("--force"))
       if call.json {
@@ -107,25 +117,78 @@ enum MirrorCommand {
   ) async throws(FlotillaError) -> ExitStatus {
     let wish = try wish(call)
     let plan = try await mirror.plan(wish, takes: takes)
+    try confirm(plan, call)
+    let report = try await mirror.carryOut(plan, wish)
+    show(
+      plan, call,
+      "\(report.server) is mirrored by the node of \(call.shellPath) as long as it runs")
+    return .done
+  }
+
+  /// More tables for a mirror that is set up.
+  private static func addTables(
+    _ mirror: ServerMirror, _ call: Call
+  ) async throws(FlotillaError) -> ExitStatus {
+    guard call.arguments.text("--password-file") == nil else {
+      throw FlotillaError(
+        .usage, "--password-file goes with a URL",
+        remedy: "The mirror is set up, and knows its server and where the password is.")
+    }
+    var addition = MirrorAddition()
+    let tables = call.arguments.list("--tables")
+    addition.tables = tables.isEmpty ? nil : tables
+    addition.map = try map(call)
+    addition.creates = call.arguments.has("--create")
+    let plan = try await mirror.plan(addition)
+    try confirm(plan, call)
+    let report = try await mirror.carryOut(plan, addition)
+    let words =
+      switch report.state {
+      case "paused": "the mirror is paused: they are filled after flotilla mirror DB resume"
+      case "off": "no node runs: they are filled when flotilla run DB does"
+      default: "they are filled and compared now; the other tables flow on"
+      }
+    show(plan, call, words.replacing("DB", with: call.shellPath))
+    return .done
+  }
+
+  private static func removeTables(
+    _ mirror: ServerMirror, _ call: Call
+  ) async throws(FlotillaError) -> ExitStatus {
+    let tables = try await mirror.remove(
+      tables: call.arguments.list("--tables"), force: call.arguments.has("--force"))
+    if call.json {
+      let names = tables.map { JSON.text($0) }
+      call.output.result(
+        JSON.object(["removed": .bool(true), "tables": .array(names)]).description)
+    } else {
+      call.output.remark(
+        "\(tables.map(printable).joined(separator: ", ")): mirrored no more; the rows of both "
+          + "sides stay")
+    }
+    return .done
+  }
+
+  /// Shows what would be done, and asks.
+  private static func confirm(_ plan: MirrorPlan, _ call: Call) throws(FlotillaError) {
     guard plan.isPossible else {
       call.print(plan, as: MirrorText.text(plan))
       throw impossible(plan)
     }
-    if !call.arguments.has("--yes") {
-      call.output.remark(MirrorText.text(plan))
-      guard try isConfirmed() else {
-        throw FlotillaError(.refused, "nothing was touched", remedy: "--yes answers the question.")
-      }
+    guard !call.arguments.has("--yes") else { return }
+    call.output.remark(MirrorText.text(plan))
+    guard try isConfirmed() else {
+      throw FlotillaError(.refused, "nothing was touched", remedy: "--yes answers the question.")
     }
-    let report = try await mirror.carryOut(plan, wish)
+  }
+
+  private static func show(_ plan: MirrorPlan, _ call: Call, _ words: String) {
     if call.json {
       call.print(plan, as: "")
     } else {
       call.output.result(MirrorText.text(plan))
-      call.output.remark(
-        "\(report.server) is mirrored by the node of \(call.shellPath) as long as it runs")
+      call.output.remark(words)
     }
-    return .done
   }
 
   private static func impossible(_ plan: MirrorPlan) -> FlotillaError {
@@ -153,15 +216,7 @@ enum MirrorCommand {
         .usage, "URL is missing", remedy: "Write it so: mysql://USER@HOST:3306/DATABASE")
     }
     _ = try ServerAddress(url)
-    var map: [String: String] = [:]
-    for word in call.arguments.texts("--map") {
-      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
-      guard parts.count == 2, map.updateValue(parts[1], forKey: parts[0]) == nil else {
-        throw FlotillaError(
-          .usage, "\(word) does not say where a table is, or one is named twice",
-          remedy: "Write TABLE=DATABASE.TABLE.")
-      }
-    }
+    let map = try map(call)
     let password: MirrorPassword
     if let file = call.arguments.text("--password-file") {
       password = .file(file)
@@ -174,6 +229,19 @@ enum MirrorCommand {
     wish.map = map
     wish.creates = call.arguments.has("--create")
     return wish
+  }
+
+  private static func map(_ call: Call) throws(FlotillaError) -> [String: String] {
+    var map: [String: String] = [:]
+    for word in call.arguments.texts("--map") {
+      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2, map.updateValue(parts[1], forKey: parts[0]) == nil else {
+        throw FlotillaError(
+          .usage, "\(word) does not say where a table is, or one is named twice",
+          remedy: "Write TABLE=DATABASE.TABLE.")
+      }
+    }
+    return map
   }
 
   private static func isConfirmed() throws(FlotillaError) -> Bool {

@@ -9,7 +9,10 @@ enum MirrorText {
       let name = printable(table.table)
       let there = printable(table.server_table)
       switch table.action {
-      case "map": lines.append("  \(name) is kept equal with \(there)")
+      case "map":
+        lines.append("  \(name) is kept equal with \(there)")
+        lines += table.reasons.map { "    \(printable($0))" }
+      case "keep": lines.append("  \(name) is kept equal with \(there) already")
       case "create":
         lines.append("  \(name) is kept equal with \(there), which is made:")
         lines += (table.statement ?? "").split(separator: "\n").map {

@@ -44,57 +44,11 @@ final class Comparison {
 
   deinit { unlink(path) }
 
-  /// Notes what the server has. It is one long answer, so `meanwhile` is done every 1,000 rows.
-  func readServer(
-    _ server: ServerConnection, _ meanwhile: () throws(MirrorError) -> Void
-  ) throws(MirrorError) {
-    var failure: MirrorError?
-    do throws(SQLiteError) {
-      try scratch.run("BEGIN")
-    } catch {
-      throw .site(error)
-    }
-    do throws(ServerError) {
-      try server.forEachRow(
-        of: link.columns.count,
-        "SELECT \(MirrorSession.selection(link, of: "t")) FROM \(link.server.sqlName) t",
-        as: link.shapes
-      ) { values throws(ServerError) in
-        do throws(MirrorError) {
-          try reading { () throws(SQLiteError) in try note(values) }
-          if serverRows % 1_000 == 0 { try meanwhile() }
-        } catch {
-          failure = error
-          throw ServerError.own("its rows are not read to their end")
-        }
-      }
-    } catch {
-      throw failure ?? .server(error)
-    }
-    do throws(SQLiteError) {
-      try scratch.run("COMMIT")
-    } catch {
-      throw .site(error)
-    }
-  }
+  /// Who notes what the server has, in the same file.
+  var rows: ServerRows { ServerRows(link: link, path: path) }
 
-  private func note(_ values: [Value]) throws(SQLiteError) {
-    serverRows += 1
-    let raw = link.key(of: values)
-    let key: [Value]
-    do throws(ColumnForm.Objection) {
-      key = try MirrorSession.decode(key: raw, link)
-    } catch {
-      if misfits.count < 1_000 {
-        misfits.append((raw.map(\.shown).joined(separator: ", "), error.reason))
-      }
-      return
-    }
-    let row = try? MirrorSession.decode(values, link)
-    try scratch.run(
-      "INSERT OR REPLACE INTO found VALUES (?, ?, 0)",
-      [.blob(RowKey.bytes(of: key)), .string(row.map(RowKey.fingerprint) ?? "unfit")])
-  }
+  /// What that has come to.
+  func take(_ found: ServerRows.Found) { (serverRows, misfits) = (found.count, found.misfits) }
 
   /// Compares the next rows of the replica; nil after the last.
   func compare(_ rows: [[Value]]) throws(SQLiteError) -> [Value]? {

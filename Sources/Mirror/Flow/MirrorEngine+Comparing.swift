@@ -30,7 +30,7 @@ extension MirrorEngine {
         continue
       }
       // What a table is filled with differs from nothing.
-      if state.compared != nil { differences += found }
+      if isFilled(link.number) { differences += found }
       guard !session.late.contains(where: { $0.link.number == link.number }) else { continue }
       try serving { () throws(ServerError) in
         try session.ledger.mark([link.number], isStale: false)
@@ -38,7 +38,10 @@ extension MirrorEngine {
       session.unsure.remove(link.number)
     }
     let late = try await settleLate(session)
-    if state.compared != nil { differences += late }
+    if policies.keys.allSatisfy(isFilled) { differences += late }
+    let compared = policies.keys.filter { !session.uncompared.contains($0) }
+    state.filled = Set((state.filled ?? []) + compared).sorted()
+    await session.reading.close()
     try await drain(session)
     // Where the feed goes on is known there now.
     _ = try serving { () throws(ServerError) in try session.send([], cursor: session.cursor) }
@@ -56,17 +59,6 @@ extension MirrorEngine {
     }
   }
 
-  /// Sends and takes in what there is when it begins: with a thousand writers there is always more.
-  private func drain(_ session: MirrorSession) async throws(MirrorError) {
-    for _ in 0..<10_000 where !Task.isCancelled {
-      let page = try await changes(session, within: .zero)
-      if page.reset { throw .again(Self.cutFeed) }
-      try send(page, session)
-      let hasTaken = try await takeIn(session)
-      if !page.more, !hasTaken || !session.hasMoreNews { return }
-    }
-  }
-
   /// How many rows differed; nil if the table takes nothing at present: it is to be compared again.
   private func compare(
     _ link: TableLink, _ policy: Policy, _ session: MirrorSession
@@ -74,10 +66,7 @@ extension MirrorEngine {
     let comparison = try reading { () throws(SQLiteError) in
       try Comparison(link, folder: replica.folder)
     }
-    var second: ServerConnection?
-    try comparison.readServer(session.server) { () throws(MirrorError) in
-      try keepPlace(session, &second)
-    }
+    try await readServer(comparison, session)
     let before = session.held.entries.filter { $0.key.number == link.number }
     var last: [Value]?
     var lacking = 0
@@ -99,7 +88,7 @@ extension MirrorEngine {
       state.progress += rows.count
       note(session)
       publish()
-      try await renewIfDue(session)
+      try await flow(session)
     }
     if Task.isCancelled { throw .again("it was ended") }
     let count = try await lacking + settle(comparison, policy, session)
@@ -136,39 +125,6 @@ extension MirrorEngine {
       try serving { () throws(ServerError) in try session.send([], agreeing: part) }
     }
   }
-
-  /// Keeps the place; an error if somebody else has it.
-  func renewIfDue(_ session: MirrorSession) async throws(MirrorError) {
-    try await lookIfDue(session)
-    guard ContinuousClock.now - session.lastWord > .seconds(4) else { return }
-    let isOurs = try serving { () throws(ServerError) in
-      try session.ledger.renew(
-        cursor: session.cursor, life: session.life, after: session.lastNumber)
-    }
-    guard isOurs else { throw .stopped(Self.lostPlace) }
-    session.lastWord = .now
-    try reading { () throws(SQLiteError) in try session.letGo() }
-  }
-
-  /// Keeps the place while the connection is at one long answer: another one says so.
-  private func keepPlace(
-    _ session: MirrorSession, _ second: inout ServerConnection?
-  ) throws(MirrorError) {
-    if Task.isCancelled { throw .again("it was ended") }
-    guard ContinuousClock.now - session.lastWord > .seconds(4), let connect = session.connect
-    else { return }
-    let isOurs = try serving { () throws(ServerError) in
-      let server: ServerConnection
-      if let second { server = second } else { server = try connect() }
-      second = server
-      return try session.ledger.by(server).renew(
-        cursor: session.cursor, life: session.life, after: session.lastNumber)
-    }
-    guard isOurs else { throw .stopped(Self.lostPlace) }
-    session.lastWord = .now
-  }
-
-  static let lostPlace = "another process or node has taken the mirror over"
 
   private func settle(
     _ comparison: Comparison, _ policy: Policy, _ session: MirrorSession

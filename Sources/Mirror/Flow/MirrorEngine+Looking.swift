@@ -6,11 +6,12 @@ extension MirrorEngine {
   /// Looks at both schemas. A table that cannot be mirrored any more stops, with the reason, and
   /// the others flow on.
   func plan(
-    _ server: ServerConnection, _ site: SiteFile, _ standing: OwnStanding
+    _ server: ServerConnection, _ site: SiteFile, _ standing: OwnStanding, mark: String
   ) throws(MirrorError) -> (links: [TableLink], stopped: [MirrorState.Stopped]) {
     var links: [TableLink] = []
     var stopped: [MirrorState.Stopped] = []
-    for table in settings.tables {
+    tables.moved = []
+    for table in tables.all {
       let here = try reading { () throws(SQLiteError) in
         try SiteTable.read(table.table, on: site.connection)
       }
@@ -20,7 +21,7 @@ extension MirrorEngine {
       var reasons: [String]
       switch (here, there) {
       case (nil, _): reasons = ["it is not replicated here"]
-      case (_, nil): reasons = ["the server has no table \(table.schema).\(table.name)"]
+      case (_, nil): reasons = [try lacking(table, server, mark: mark)]
       case (let here?, _) where standing.right(to: here.name) == .none:
         reasons = ["this node has no right to it any more"]
       case (let here?, let there?):
@@ -42,6 +43,25 @@ extension MirrorEngine {
     links.removeAll { circular.contains($0.number) }
     links = try reading { () throws(SQLiteError) in try site.parentsFirst(links) }
     return (links, stopped)
+  }
+
+  /// What is said of a table that the server does not have, and how it is mended. One that has
+  /// another name there has taken its triggers along.
+  private func lacking(
+    _ table: MirrorSettings.Table, _ server: ServerConnection, mark: String
+  ) throws(MirrorError) -> String {
+    let capture = Capture(database: server.database, links: [], site: mark)
+    let place = try serving { () throws(ServerError) in
+      try capture.bearer(of: table.number, on: server)
+    }
+    if place != nil { tables.moved.insert(table.number) }
+    let now = place.map { "\($0.schema).\($0.name)" }
+    let words = "\(table.table)=\(now ?? "DATABASE.TABLE")"
+    let map = now == nil ? words : shellWord(words)
+    return "the server has no table \(table.schema).\(table.name); "
+      + (now.map { "it is \($0) by now, so say: " } ?? "if it has another name by now, say: ")
+      + "flotilla mirror \(shellWord(replica.path)) add --tables \(shellWord(table.table)) "
+      + "--map \(map)"
   }
 
   /// Looks every five seconds, whatever it is at.
@@ -71,15 +91,16 @@ extension MirrorEngine {
     let look = SchemaWatch.Look(
       server: try serving { () throws(ServerError) in
         try ServerLook.read(
-          Set(settings.tables.map(\.schema) + [session.capture.database]), on: session.server)
+          Set(tables.all.map(\.schema) + [session.capture.database]), on: session.server)
       },
       site: try reading { () throws(SQLiteError) in
         try session.site.connection.scalar("PRAGMA main.schema_version")
       },
-      rights: settings.tables.map { standing.right(to: $0.table) })
+      rights: tables.all.map { standing.right(to: $0.table) })
     guard session.watch.isNews(look) else { return }
     try await learnKeys(session)
-    let (links, stopped) = try plan(session.server, session.site, standing)
+    let (links, stopped) = try plan(
+      session.server, session.site, standing, mark: session.ledger.site)
     let cascades = try serving { () throws(ServerError) in
       try Cascade.read(links, on: session.server).cascades
     }

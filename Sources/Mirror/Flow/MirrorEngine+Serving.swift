@@ -10,8 +10,6 @@ extension MirrorEngine {
   private static let longWait = Duration.seconds(1)
   private static let liveliness = Duration.seconds(3)
   private static let longestIntake = Duration.milliseconds(500)
-  /// So often all rows are compared.
-  private static let comparisonInterval: Int64 = 3_600_000
 
   /// Connects, takes the place, makes up for what was missed and follows.
   func serve() async throws(MirrorError) {
@@ -58,14 +56,16 @@ extension MirrorEngine {
     let (found, objection) = try serving { () throws(ServerError) in try ledger.enter() }
     guard let found else { throw .stopped(objection ?? "the place is taken") }
     let site = try reading { () throws(SQLiteError) in try SiteFile(replica) }
-    let (links, stopped) = try plan(server, site, standing)
-    state.tables = settings.tables.map(\.table)
+    try await followNames(site)
+    try serving { () throws(ServerError) in try ledger.list(tables.all) }
+    let (links, stopped) = try plan(server, site, standing, mark: mark)
+    state.tables = tables.all.map(\.table)
     if state.stopped != stopped {
       for one in stopped { log("the table \(one.table) is not mirrored: \(one.reason)") }
     }
     state.stopped = stopped
     var capture = Capture(database: server.database, links: links, site: mark)
-    capture.spared = Set(undecided.keys)
+    capture.spared = tables.moved.union(undecided.keys)
     let losers: Replica.Losers
     do throws(FlotillaError) {
       losers = try await replica.losers(of: links.map(\.site.name))
@@ -73,15 +73,15 @@ extension MirrorEngine {
       throw .node(error)
     }
     let session = MirrorSession(
-      server, ledger, capture, site, losers, life: life, state: found)
-    session.connect = { () throws(ServerError) in
-      try ServerConnection.open(address, password: password)
-    }
+      server, ledger, capture, site, losers, ServerReading(address, password: password),
+      life: life, state: found)
     try reading { () throws(SQLiteError) in
       session.known = try site.known(by: settings.holder)
       try session.debts.recall(session.byNumber)
     }
-    try serving { () throws(ServerError) in session.held.entries = try ledger.held() }
+    let numbers = Set(tables.all.map(\.number))
+    let held = try serving { () throws(ServerError) in try ledger.held() }
+    session.held.entries = held.filter { numbers.contains($0.key.number) }
     try await learnKeys(session)
     // Both clocks at one moment: what was said before both schemas were read is old by now.
     try await readClock(session)
@@ -92,11 +92,17 @@ extension MirrorEngine {
   private func catchUp(_ session: MirrorSession) async throws(MirrorError) {
     let ledger = session.ledger
     let lacking = try install(session)
-    let standing = try serving { () throws(ServerError) in try ledger.standing() }
-    let stopped = settings.tables.map(\.number).filter { session.byNumber[$0] == nil }
-    try serving { () throws(ServerError) in
-      // What becomes of it meanwhile nobody knows: it may be another table when it comes back.
-      try ledger.need(stopped, isWhole: true)
+    let mirrored = tables.all.map(\.number)
+    let stopped = mirrored.filter { session.byNumber[$0] == nil }
+    let moved = tables.moved
+    let standing = try serving { () throws(ServerError) in
+      try ledger.forgetAll(but: Set(mirrored))
+      let standing = try ledger.standing()
+      // What becomes of it meanwhile nobody knows: it may be another table when it comes back. But
+      // the triggers tell who has got another name.
+      try ledger.need(stopped.filter { !moved.contains($0) }, isWhole: true)
+      try ledger.need(stopped.filter(moved.contains), isWhole: false)
+      return standing
     }
     var policies: [Int: Policy] = [:]
     for number in session.byNumber.keys {
@@ -137,6 +143,7 @@ extension MirrorEngine {
     }
     let life = try serving { () throws(ServerError) in try lifeThere(session) }
     try await begin(session, after: life, &policies)
+    try await passOver(Set(policies.keys.filter { !isFilled($0) }), session)
     let whole = Set(policies.filter(\.value.isUnion).keys)
     try reading { () throws(SQLiteError) in try session.debts.forget(of: whole) }
     try await compare(policies, session)
@@ -332,20 +339,6 @@ extension MirrorEngine {
     _ tables: [String], from cursor: String
   ) async -> ChangedKeys? {
     try? await replica.changedKeys(since: cursor, tables: tables, isExact: false, within: .zero)
-  }
-
-  private var isComparisonDue: Bool {
-    settings.comparisons > state.comparison
-      || abs(Self.now - (state.compared ?? 0)) > Self.comparisonInterval
-  }
-
-  private func compareAgain(_ session: MirrorSession) async throws(MirrorError) {
-    if !(try install(session).isEmpty) {
-      log("a trigger of the mirror was gone from the server, and is there again")
-    }
-    try await compare(
-      Dictionary(session.byNumber.keys.map { ($0, Policy.union) }) { first, _ in first }, session)
-    enter(.following)
   }
 
   private func renew(_ session: MirrorSession) throws(MirrorError) {

@@ -100,7 +100,9 @@ extension MirrorEngine {
   private static func keys(of page: ChangedKeys, _ session: MirrorSession) -> [RowPlace] {
     // Of each table the places of our key's values among those that the feed tells.
     let tables = page.tables.map { table -> (link: TableLink, places: [Int])? in
-      guard let link = session.links[table.name.lowercased()] else { return nil }
+      guard let link = session.links[table.name.lowercased()],
+        !session.unmet.contains(link.number)
+      else { return nil }
       let names = table.columns.map { $0.lowercased() }
       let places = link.key.compactMap { names.firstIndex(of: link.columns[$0].name.lowercased()) }
       return places.count == link.key.count ? (link, places) : nil

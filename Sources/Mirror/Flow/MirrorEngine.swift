@@ -15,6 +15,7 @@ actor MirrorEngine {
   let replica: Replica
   let folder: MirrorFolder
   let settings: MirrorSettings
+  var tables: MirroredTables
   let log: @Sendable (String) -> Void
   /// Another one in each process.
   let name = Replica.fingerprint((0..<16).map { _ in UInt8.random(in: 0...255) })
@@ -37,6 +38,7 @@ actor MirrorEngine {
   ) {
     self.replica = replica
     self.settings = settings
+    tables = MirroredTables(settings.tables)
     self.log = log
     folder = MirrorFolder(replica: replica)
   }
@@ -71,6 +73,9 @@ actor MirrorEngine {
       )
       (state.shapes, state.place) = (before.shapes, before.place)
       (state.differences, state.rowsCompared) = (before.differences, before.rowsCompared)
+      // Earlier versions did not say which tables they had filled.
+      state.filled = before.filled ?? before.compared.map { _ in (before.shapes ?? [:]).map(\.key) }
+      tables.recall(before.firsts ?? [:])
     }
     state.process = getpid()
     // A server that says nothing is no reason to look as if no node ran.

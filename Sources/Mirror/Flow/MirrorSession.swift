@@ -66,8 +66,12 @@ final class MirrorSession {
   var contact = MirrorState.Contact(number: 0, at: 0)
   /// The number of the last transaction of this session; nil before the first.
   var lastNumber: Int64? { contact.number > 0 ? contact.number : nil }
-  /// Makes a second connection.
-  var connect: (() throws(ServerError) -> ServerConnection)?
+  /// Reads tables as a whole.
+  let reading: ServerReading
+  /// Tables that both sides were never equal in: what the feed tells of them is not sent yet.
+  var unmet: Set<Int> = []
+  /// When something flowed last while a table was compared.
+  var lastFlow = ContinuousClock.now
   /// By how much this machine's clock is ahead of the server's, in ms.
   var clockAhead: Int64 = 0
   var watch = SchemaWatch()
@@ -94,8 +98,9 @@ final class MirrorSession {
 
   init(
     _ server: ServerConnection, _ ledger: ServerLedger, _ capture: Capture, _ site: SiteFile,
-    _ losers: Replica.Losers, life: Int64, state: ServerLedger.State
+    _ losers: Replica.Losers, _ reading: ServerReading, life: Int64, state: ServerLedger.State
   ) {
+    self.reading = reading
     (self.server, self.ledger, self.capture, self.site) = (server, ledger, capture, site)
     (self.losers, self.holder, self.life) = (losers, ledger.holder, life)
     debts = Debts(site, holder: ledger.holder)

@@ -130,6 +130,38 @@ struct ServerLedger {
     }
   }
 
+  /// Notes which tables are mirrored, as far as that is not known there.
+  func list(_ tables: [MirrorSettings.Table]) throws(ServerError) {
+    let known = try self.tables()
+    for one in tables where !known.contains(where: { $0.isSame(as: one) }) {
+      try server.run(
+        """
+        INSERT INTO \(table("table"))(number, site_table, schema_name, table_name)
+        VALUES (?, ?, ?, ?) ON DUPLICATE KEY UPDATE site_table = VALUES(site_table),
+          schema_name = VALUES(schema_name), table_name = VALUES(table_name)
+        """,
+        [
+          .integer(Int64(one.number)), .string(one.table), .string(one.schema), .string(one.name),
+        ])
+    }
+  }
+
+  /// Takes out what is kept of tables that are mirrored no more; no trigger of them is left by
+  /// then. The list comes last: what is on it is not done.
+  func forgetAll(but numbers: Set<Int>) throws(ServerError) {
+    try forget(tables().map(\.number).filter { !numbers.contains($0) })
+  }
+
+  func forget(_ numbers: [Int]) throws(ServerError) {
+    for number in numbers {
+      try server.execute("DROP TABLE IF EXISTS \(table("journal_\(number)"))")
+      try server.run(
+        "DELETE FROM \(table("held")) WHERE number = ?", [.integer(Int64(number))])
+      try server.run(
+        "DELETE FROM \(table("table")) WHERE number = ?", [.integer(Int64(number))])
+    }
+  }
+
   /// Takes the place, if nobody else has it; nil, and why not, if somebody has.
   ///
   /// What a process of this mirror held that has died is free as soon as its connection is gone.

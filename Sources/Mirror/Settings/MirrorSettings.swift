@@ -11,6 +11,15 @@ struct MirrorSettings: Codable, Sendable, Equatable {
     var table: String
     var schema: String
     var name: String
+    /// How the site called it first: by this it is found when it was renamed. Nil in settings of an
+    /// earlier version.
+    var first: String?
+
+    /// Whether it says the same of where a table is.
+    func isSame(as other: Table) -> Bool {
+      number == other.number && table == other.table && schema == other.schema
+        && name == other.name
+    }
   }
 
   /// Random: by this the server knows who mirrors.
@@ -24,6 +33,8 @@ struct MirrorSettings: Codable, Sendable, Equatable {
   var comparisons = 0
   /// Whose rows stand in one of them, however many differ.
   var decision: Decision?
+  /// The highest number that a table of this mirror has had: none is given twice.
+  var lastNumber: Int?
 
   struct Decision: Codable, Sendable, Equatable {
     var side: MirrorSide

@@ -57,6 +57,10 @@ struct MirrorState: Codable, Sendable, Equatable {
   /// Up to where the change feed has gone out.
   var place: String?
   var tables: [String] = []
+  /// What the mirrored tables are called here by now, and how the site called them first, by
+  /// number.
+  var names: [Int: String]?
+  var firsts: [Int: String]?
   var stopped: [Stopped] = []
   var heldCount = 0
   /// The latest of them.
@@ -66,6 +70,8 @@ struct MirrorState: Codable, Sendable, Equatable {
   var contact: Contact?
   /// What stands for a table of the server as it was when it was compared, by its number.
   var shapes: [Int: String]?
+  /// The tables of which all rows were compared once.
+  var filled: [Int]?
   /// Which comparison was the last that ended, when, and what it found.
   var comparison = 0
   var compared: Int64?

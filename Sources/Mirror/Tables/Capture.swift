@@ -47,6 +47,8 @@ struct Capture {
     var timing: String
     var event: String
     var body: String
+    /// What in the body notes changes of a table, by its number.
+    var notes: [Int: [String]]
     /// The tables whose changes it notes.
     var numbers: [Int]
 
@@ -54,6 +56,14 @@ struct Capture {
     var statement: String {
       "TRIGGER \(serverName(table.schema)).\(serverName(name)) \(timing) \(event) "
         + "ON \(table.sqlName) FOR EACH ROW \(body)"
+    }
+
+    /// The tables whose changes nothing notes before it is made. One that is put in the place of
+    /// another, because more or fewer tables are mirrored by now, has missed nothing.
+    fileprivate func unnoted(by standing: [[String]]) -> [Int] {
+      let former = standing.first { $0[1] == name && $0.dropLast() == look.dropLast()[...] }
+      guard let former else { return numbers }
+      return numbers.filter { !(notes[$0] ?? []).allSatisfy(former[6].contains) }
     }
 
     /// What makes it this one and no other: a table that is renamed takes its triggers along.
@@ -66,7 +76,7 @@ struct Capture {
   func isIntact(
     on server: ServerConnection, cascades: [Cascade]
   ) throws(ServerError) -> Bool {
-    let (lacking, surplus) = try differences(on: server, cascades)
+    let (lacking, surplus, _) = try differences(on: server, cascades)
     return lacking.isEmpty && surplus.isEmpty
   }
 
@@ -77,8 +87,10 @@ struct Capture {
     on server: ServerConnection, cascades: [Cascade],
     missing: (Int) throws(ServerError) -> Void
   ) throws(ServerError) -> Set<Int> {
-    let (lacking, surplus) = try differences(on: server, cascades)
-    let numbers = Set(lacking.flatMap(\.numbers)).union(try withoutJournal(on: server))
+    let (lacking, surplus, own) = try differences(on: server, cascades)
+    let isSwift = server.limits.isMariaDB
+    let numbers = Set(lacking.flatMap { isSwift ? $0.unnoted(by: own) : $0.numbers })
+      .union(try withoutJournal(on: server))
     for number in numbers.sorted() { try missing(number) }
     for link in links { try server.execute(journalStatement(link)) }
     try widenJournals(on: server)
@@ -114,7 +126,8 @@ struct Capture {
   private func make(
     _ trigger: Trigger, for former: [String]?, on server: ServerConnection
   ) throws(ServerError) {
-    let isThere = former.map { $0[3] == trigger.table.name } ?? false
+    // One of a table that waits for a word is not looked at, and may have the name.
+    let isThere = former.map { $0[3] == trigger.table.name } ?? true
     let replaces = isThere && server.limits.isMariaDB
     if let former, !replaces { try Self.drop(former[0], former[1], on: server) }
     try server.execute("CREATE \(replaces ? "OR REPLACE " : "")\(trigger.statement)")
@@ -122,14 +135,15 @@ struct Capture {
 
   private func differences(
     on server: ServerConnection, _ cascades: [Cascade]
-  ) throws(ServerError) -> (lacking: [Trigger], surplus: [[String]]) {
+  ) throws(ServerError) -> (lacking: [Trigger], surplus: [[String]], own: [[String]]) {
     let wanted = links.flatMap(triggers) + cascades.flatMap { $0.triggers(self) }
     let found = try Self.triggers(of: database, sparing: spared, on: server)
     let looks = Set(wanted.map(\.look))
-    let standing = Set(found.filter(\.isOurs).map(\.look))
+    let own = found.filter(\.isOurs).map(\.look)
+    let standing = Set(own)
     return (
       wanted.filter { !standing.contains($0.look) },
-      found.filter { !$0.isOurs || !looks.contains($0.look) }.map(\.look)
+      found.filter { !$0.isOurs || !looks.contains($0.look) }.map(\.look), own
     )
   }
 
@@ -243,8 +257,40 @@ struct Capture {
         table: Cascade.Place(schema: link.server.schema, name: link.server.name),
         name: triggerName("\(number)_\(letter)"), timing: "AFTER", event: event,
         body: "BEGIN IF \(own) IS NULL OR \(own) <> \(number) THEN \(body) END IF; END",
-        numbers: [number])
+        notes: [number: [body]], numbers: [number])
     }
+  }
+
+  /// Where the table is by now that bears the triggers of a number: they go along when it is
+  /// renamed. Nil if nothing bears them.
+  func bearer(of number: Int, on server: ServerConnection) throws(ServerError) -> Cascade.Place? {
+    let row = try server.rows(
+      of: 2,
+      """
+      SELECT event_object_schema, event_object_table FROM information_schema.triggers
+      WHERE trigger_name = ? AND INSTR(action_statement, ?) > 0 LIMIT 1
+      """, [.string(triggerName("\(number)_u")), .string(journal(number))]
+    ).first
+    guard let schema = row?[0].string, let name = row?[1].string else { return nil }
+    return Cascade.Place(schema: schema, name: name)
+  }
+
+  /// Takes the triggers of some tables out. One that notes cascades of others, too, stays: what
+  /// runs puts another in its place at once. Gives the tables that are still noted.
+  func removeTriggers(
+    of numbers: Set<Int>, beside others: [Int], on server: ServerConnection
+  ) throws(ServerError) -> Set<Int> {
+    let (journals, kept) = (numbers.map { ($0, journal($0)) }, others.map(journal))
+    var noted: Set<Int> = []
+    for (look, _) in try Self.triggers(of: database, on: server) {
+      let named = journals.filter { look[6].contains($0.1) }.map(\.0)
+      if kept.contains(where: look[6].contains) {
+        noted.formUnion(named)
+      } else if !named.isEmpty {
+        try Self.drop(look[0], look[1], on: server)
+      }
+    }
+    return noted
   }
 
   /// Takes out what `install` has made.

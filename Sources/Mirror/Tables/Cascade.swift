@@ -24,11 +24,15 @@ struct Cascade: Equatable {
   let parent: Place
   /// The ways to tables that are mirrored: the steps, and the table at the end.
   let ways: [(steps: [Step], link: TableLink)]
-  let ordinal: Int
 
   static func == (left: Cascade, right: Cascade) -> Bool {
-    left.parent == right.parent && left.ordinal == right.ordinal
-      && left.ways.map(\.steps) == right.ways.map(\.steps)
+    left.parent == right.parent && left.ways.map(\.steps) == right.ways.map(\.steps)
+  }
+
+  /// Stands for the table where it begins in the names of its triggers: they are the same whichever
+  /// other tables are mirrored.
+  private var mark: String {
+    String(RowKey.fingerprint([.string(parent.schema), .string(parent.name)]).prefix(12))
   }
 
   var schema: String { parent.schema }
@@ -69,9 +73,8 @@ struct Cascade: Equatable {
         open += steps.filter { $0.child == parent }.map { [$0] + way }
       }
     }
-    let parents = ways.keys.sorted { $0.sqlName < $1.sqlName }
-    let cascades = parents.enumerated().map { ordinal, parent in
-      Cascade(parent: parent, ways: ways[parent] ?? [], ordinal: ordinal)
+    let cascades = ways.keys.sorted { $0.sqlName < $1.sqlName }.map { parent in
+      Cascade(parent: parent, ways: ways[parent] ?? [])
     }
     return (cascades, circular)
   }
@@ -124,17 +127,20 @@ struct Cascade: Equatable {
       ("a", "AFTER", "UPDATE", ["NEW"], false),
     ]
     return kinds.compactMap { letter, timing, event, rows, isDelete in
-      let notes = ways.filter { way in
+      let noted = ways.filter { way in
         isDelete ? way.steps.allSatisfy(\.onDelete) || way.steps[0].onDelete : way.steps[0].onUpdate
       }.flatMap { way in
-        rows.map { note(way.steps, way.link, $0, isDelete: isDelete, capture) }
+        rows.map { row in
+          (way.link.number, note(way.steps, way.link, row, isDelete: isDelete, capture))
+        }
       }
-      guard !notes.isEmpty else { return nil }
+      guard !noted.isEmpty else { return nil }
+      let notes = noted.map(\.1)
       return Capture.Trigger(
-        table: parent, name: capture.triggerName("c\(ordinal)_\(letter)"), timing: timing,
+        table: parent, name: capture.triggerName("c\(mark)_\(letter)"), timing: timing,
         event: event,
         body: "BEGIN IF \(capture.own) IS NULL THEN \(notes.joined(separator: " ")) END IF; END",
-        numbers: numbers)
+        notes: Dictionary(grouping: noted, by: \.0).mapValues { $0.map(\.1) }, numbers: numbers)
     }
   }
 

@@ -92,6 +92,12 @@ extension TableSurvey {
     }.map(\.nameHere)
   }
 
+  /// The replicated tables that are here: how the site called each first, and what it is called in
+  /// this file.
+  package func names() -> [(first: String, here: String)] {
+    tables.tracked.filter(\.isHere).map { ($0.name, $0.nameHere) }
+  }
+
   /// Tables that nobody tracks and of which rows wait here. A member has invented them, or the news
   /// that they are tracked is still on its way.
   package func strayTables() throws(StoreError) -> [StrayTable] {
