@@ -14,7 +14,8 @@ struct `What is known of a row` {
       try await office.server("CREATE TABLE t(id BIGINT PRIMARY KEY, v LONGTEXT)")
       let replica = Replica(path: office.path("shop.db"))
       let losers = try await replica.losers(of: ["t"])
-      let server = try ServerConnection(ServerAddress(office.url), password: "secret")
+      let address = try ServerAddress(office.url)
+      let server = try ServerConnection(address, password: "secret")
       let site = try SiteFile(replica)
       let here = try #require(try SiteTable.read("t", on: site.connection))
       let there = try #require(try ServerTable.read("shop", "t", on: server))
@@ -23,7 +24,8 @@ struct `What is known of a row` {
         let made = MirrorSession(
           server,
           ServerLedger(server: server, database: "shop", site: "s", holder: "h", session: "x"),
-          Capture(database: "shop", links: [link], site: "s"), site, losers, life: 1,
+          Capture(database: "shop", links: [link], site: "s"), site, losers,
+          ServerReading(address, password: "secret"), life: 1,
           state: ServerLedger.State(number: 0))
         made.known = try site.known(by: "h")
         return made
