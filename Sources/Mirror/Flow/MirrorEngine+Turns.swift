@@ -223,7 +223,7 @@ extension MirrorEngine {
     _ news: [MirrorSession.News], _ session: MirrorSession, refuses: Bool
   ) async throws(MirrorError) -> MirrorSession.Taking {
     let before = try reading { () throws(SQLiteError) in try session.standing(news) }
-    let elders = try reading { () throws(SQLiteError) in try session.elders(of: news) }
+    let elders = session.elders(of: news, before: before)
     var pending = try await pending(
       among: Set(news.map(\.name) + elders.map(\.name)), session)
     try await addUnsure(to: &pending, news, before: before, session)

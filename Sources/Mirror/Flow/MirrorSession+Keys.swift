@@ -3,25 +3,47 @@ import SQLite
 
 /// Where two rows have one number: what goes over, and what waits until the server's has another.
 extension MirrorSession {
-  /// Rows of the site to which rows of the server refer, and whose own news may not have been read
-  /// with theirs. Tables are read parents first, but some refer to themselves, or in a circle.
-  func elders(of news: [News]) throws(SQLiteError) -> [MirroredRow] {
+  /// Rows to which news refer by their numbers, and that are not among these themselves.
+  func parents(of news: [News]) -> Set<RowKey> {
     guard !keys.numbered.isEmpty else { return [] }
-    let order = Dictionary(
-      capture.links.enumerated().map { ($1.number, $0) }, uniquingKeysWith: { first, _ in first })
     let read = Set(news.map(\.name))
-    var found: [RowKey: MirroredRow] = [:]
+    var found: Set<RowKey> = []
     for one in news {
       guard case .success(let row?) = one.row else { continue }
-      for name in keys.references(one.link.number, row) {
-        guard !read.contains(name), found[name] == nil, let link = byNumber[name.number],
-          order[name.number] ?? 0 >= order[one.link.number] ?? 0,
-          let key = StoredKey.decode(name.bytes), let here = try site.row(link, key)
+      found.formUnion(keys.references(one.link.number, row))
+    }
+    return found.subtracting(read)
+  }
+
+  /// Those of them that the site has, and that the server may not have: another row there may have
+  /// the number, and what has come refers to that one.
+  func elders(of news: [News], before: [RowKey: [Value]]) -> [MirroredRow] {
+    parents(of: news).compactMap { name in
+      guard let link = byNumber[name.number], let key = StoredKey.decode(name.bytes),
+        let here = before[name]
+      else { return nil }
+      let row = MirroredRow(link, key: key, row: here)
+      return isAgreed(row) ? nil : row
+    }
+  }
+
+  /// Rows that a program of the site has changed since they were read `before`, and what refers to
+  /// one of those by its number, which may be another row's by now.
+  func touched(_ news: [News], before: [RowKey: [Value]]) throws(SQLiteError) -> Set<RowKey> {
+    let now = try standing(news)
+    var touched = Set(news.map(\.name)).union(parents(of: news)).filter { now[$0] != before[$0] }
+    var hasGrown = !touched.isEmpty
+    while hasGrown {
+      hasGrown = false
+      for one in news where !touched.contains(one.name) {
+        guard case .success(let row?) = one.row,
+          keys.references(one.link.number, row).contains(where: touched.contains)
         else { continue }
-        found[name] = MirroredRow(link, key: key, row: here)
+        touched.insert(one.name)
+        hasGrown = true
       }
     }
-    return Array(found.values)
+    return touched
   }
 
   /// Has rows of the server make way for those that only the site has made. Gives what may be taken
@@ -36,7 +58,7 @@ extension MirrorSession {
       return pending[row.name]?.isTold ?? false || debts[row.name] != nil
         || held.entries[HeldRows.Name(row)]?.direction == .outward
     }
-    var rivals = elders.filter { isOwn($0) && !isAgreed($0) }
+    var rivals = elders.filter(isOwn)
     var missed: [ServerKeys.Move] = []
     for one in news where !one.ids.isEmpty {
       let there = (try? one.row.get()) ?? nil

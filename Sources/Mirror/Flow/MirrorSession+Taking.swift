@@ -37,10 +37,16 @@ extension MirrorSession {
     }
   }
 
-  /// The rows of these keys as the site has them now.
+  /// The rows of these keys as the site has them now, and those to which they refer.
   func standing(_ news: [News]) throws(SQLiteError) -> [RowKey: [Value]] {
     var standing: [RowKey: [Value]] = [:]
     for one in news { standing[one.name] = try site.row(one.link, one.key) }
+    for name in parents(of: news) {
+      guard let link = byNumber[name.number], let key = StoredKey.decode(name.bytes) else {
+        continue
+      }
+      standing[name] = try site.row(link, key)
+    }
     return standing
   }
 
@@ -143,9 +149,9 @@ extension MirrorSession {
     var open: [MirroredRow] = []
     var later: [(row: MirroredRow, than: [Value]?)] = []
     var unchanged: [News] = []
-    for one in news {
-      let standing = try site.row(one.link, one.key)
-      guard standing == before[one.name] else { continue }
+    let touched = try touched(news, before: before)
+    for one in news where !touched.contains(one.name) {
+      let standing = before[one.name]
       unchanged.append(one)
       let row: [Value]?
       switch one.row {
