@@ -28,7 +28,7 @@ extension MirrorSession {
   }
 
   /// Rows that a program of the site has changed since they were read `before`, and what refers to
-  /// one of those by its number, which may be another row's by now.
+  /// one of those. Its number may be another row's by now.
   func touched(_ news: [News], before: [RowKey: [Value]]) throws(SQLiteError) -> Set<RowKey> {
     let now = try standing(news)
     var touched = Set(news.map(\.name)).union(parents(of: news)).filter { now[$0] != before[$0] }
