@@ -68,7 +68,7 @@ extension BadInputTests {
           "b.db",
           """
           WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
-          INSERT INTO orders SELECT i, 'c', hex(zeroblob(450000)) FROM n WHERE i < 60
+          INSERT INTO orders SELECT i, 'c', 'x' || hex(zeroblob(450000)) FROM n WHERE i < 60
           UNION ALL SELECT hex(zeroblob(450000)), 'c', 1
           """)
         try await desk.succeed("sync", "b.db", node.address)
