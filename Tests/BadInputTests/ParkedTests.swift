@@ -12,7 +12,10 @@ extension BadInputTests {
       """
 
     /// Two machines, of which one deletes a customer for whom the other one adds orders.
-    private func pair(_ desk: Desk) async throws -> String {
+    private func pair(
+      _ desk: Desk,
+      orders: String = "INSERT INTO orders VALUES ('o', 'c', 7), ('p', 'c', 8), ('q', 'c', 9)"
+    ) async throws -> String {
       let node = try await desk.pair("a.db", "b.db", rows: 1)
       for database in ["a.db", "b.db"] { try await desk.sql(database, Self.schema) }
       try await desk.succeed("track", "a.db", "customer", "orders")
@@ -20,8 +23,7 @@ extension BadInputTests {
       try await desk.succeed("sql", "a.db", "INSERT INTO customer VALUES ('c', 'Ann'), ('d', 'Di')")
       try await desk.succeed("sync", "b.db", node.address)
       try await desk.succeed("sql", "a.db", "DELETE FROM customer WHERE id = 'c'")
-      try await desk.succeed(
-        "sql", "b.db", "INSERT INTO orders VALUES ('o', 'c', 7), ('p', 'c', 8), ('q', 'c', 9)")
+      try await desk.succeed("sql", "b.db", orders)
       try await desk.succeed("sync", "b.db", node.address)
       return node.address
     }
@@ -57,21 +59,13 @@ extension BadInputTests {
     /// A member may write values and keys of nearly 1 MB, and have any number of rows parked.
     @Test func `a list of long parked rows takes no more memory than one of them`() async throws {
       try await Desk.with { desk in
-        let node = try await desk.pair("a.db", "b.db", rows: 1)
-        for database in ["a.db", "b.db"] { try await desk.sql(database, Self.schema) }
-        try await desk.succeed("track", "a.db", "customer", "orders")
-        try await desk.succeed("sync", "b.db", node.address)
-        try await desk.succeed("sql", "a.db", "INSERT INTO customer VALUES ('c', 'Ann')")
-        try await desk.succeed("sync", "b.db", node.address)
-        try await desk.succeed("sql", "a.db", "DELETE FROM customer WHERE id = 'c'")
-        try await desk.sql(
-          "b.db",
-          """
-          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
-          INSERT INTO orders SELECT i, 'c', 'x' || hex(zeroblob(450000)) FROM n WHERE i < 60
-          UNION ALL SELECT hex(zeroblob(450000)), 'c', 1
-          """)
-        try await desk.succeed("sync", "b.db", node.address)
+        _ = try await pair(
+          desk,
+          orders: """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60)
+            INSERT INTO orders SELECT i, 'c', 'x' || hex(zeroblob(450000)) FROM n WHERE i < 60
+            UNION ALL SELECT hex(zeroblob(450000)), 'c', 1
+            """)
         let measure = """
           import resource, subprocess, sys
           subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], 'w'), check=True)

@@ -155,9 +155,10 @@ actor StoreActor {
       let isForOthers = result.versions == 0 && result.movesParked
       try note(held, least: isForOthers ? Courtesy.shortPause : 0)
     }
-    switch (result.isUnfolded, result.leavesOfficeWork) {
-    case (false, true): verdictSize.held(for: held / 1_000)
-    default: if result.hasMore { foldSize.held(for: held / 1_000) }
+    if result.leavesOfficeWork, !result.isUnfolded {
+      verdictSize.held(for: held / 1_000)
+    } else if result.hasMore {
+      foldSize.held(for: held / 1_000)
     }
     return (result, position, held)
   }

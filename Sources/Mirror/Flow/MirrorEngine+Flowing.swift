@@ -108,5 +108,4 @@ extension MirrorEngine {
   }
 
   static let lostPlace = "another process or node has taken the mirror over"
-
 }

@@ -167,13 +167,13 @@ final class PendingTable: FilePart {
     var found: [Item] = []
     for author in few {
       found += try items(
-        "\(Self.whole) AND \(condition)",
+        "\(Self.covered) AND \(condition)",
         [.integer(author.number), .integer(author.seq)])
     }
     return Array(found.sorted(by: Self.precedes).prefix(limit))
   }
 
-  private static let whole = "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq <= ?"
+  private static let covered = "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq <= ?"
 
   /// An origin by its number in the file, and the last of its edits that came whole.
   private typealias Author = (number: Int64, seq: Int64)
@@ -185,7 +185,7 @@ final class PendingTable: FilePart {
     var count = 0
     for author in authors {
       let found = try connection.scalar(
-        "SELECT count(*) FROM (SELECT 1 \(Self.whole) LIMIT ?)",
+        "SELECT count(*) FROM (SELECT 1 \(Self.covered) LIMIT ?)",
         [.integer(author.number), .integer(author.seq), .integer(Int64(limit + 1 - count))])
       count += Int(found.integer ?? 0)
       guard count <= limit else { return nil }
@@ -270,7 +270,7 @@ final class PendingTable: FilePart {
       guard count > 0, found.count < limit else { break }
       guard let number = versions.origins.knownNumber(of: origin) else { continue }
       found += try items(
-        "\(Self.whole) LIMIT ?",
+        "\(Self.covered) LIMIT ?",
         [.integer(number), .integer(Int64(seq)), .integer(Int64(limit - found.count))])
     }
     return found
