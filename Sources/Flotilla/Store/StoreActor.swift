@@ -71,7 +71,11 @@ actor StoreActor {
   ) async throws(StoreError) -> (result: Result, held: Int64) {
     let end = min(deadline, Uptime.now + Int64(ReplicaFile.busyTimeout))
     while true {
-      if isShared { await waitForTurn(until: end) }
+      // No call is awaited between this look and the hold: others may go on in any that is.
+      if let moment = owed(until: end) {
+        await wait(until: moment)
+        continue
+      }
       let store = try opened()
       let before = store.file.lockHeld
       do {
@@ -203,11 +207,11 @@ actor StoreActor {
     return try await fold(isSent: isSent)
   }
 
-  /// Waits until the lock may be taken again. Who waited beside may have had it meanwhile.
-  private func waitForTurn(until deadline: Int64) async {
-    while courtesy.nextHold > Uptime.now, Uptime.now < deadline, !Task.isCancelled {
-      await wait(until: min(courtesy.nextHold, deadline))
-    }
+  /// Until when the lock is left to programs, if it is.
+  private func owed(until deadline: Int64) -> Int64? {
+    let now = Uptime.now
+    guard isShared, courtesy.nextHold > now, deadline > now, !Task.isCancelled else { return nil }
+    return min(courtesy.nextHold, deadline)
   }
 
   private func wait(until moment: Int64) async {
