@@ -61,7 +61,7 @@ extension LANTests {
         }
         try #require(areSeen)
         try await second.succeed(
-          "flotilla", "join", "b.db", code, "--name", "second", within: .seconds(60))
+          "flotilla", "join", "b.db", code, "--name", "second", within: .seconds(150))
         // Nobody listens where either was met, so discovery alone can bring them together.
         try await first.succeed("flotilla", "stop", "a.db")
         for (host, database) in [(second, "b.db"), (first, "a.db")] {

@@ -9,7 +9,7 @@ struct Air: Sendable {
   /// The LAN, as Avahi shows it.
   static let lan = Air { limit in
     let (stream, continuation) = AsyncStream<DiscoveryEvent>.makeStream(
-      bufferingPolicy: .bufferingNewest(256))
+      bufferingPolicy: .bufferingNewest(Discovery.unread))
     let search = Task {
       let discovery = Discovery(serviceType: "_flotilla._tcp")
       let alarm = Task {

@@ -17,23 +17,26 @@ extension Pairing {
     case open(TLSChannel, Endpoint)
   }
 
-  /// After so long nothing more is tried.
+  /// After so long nothing more is looked for, or tried.
   private static let patience: Duration = .seconds(120)
 
   private enum Step: Sendable {
     case event(DiscoveryEvent)
     case noMore
     case ended(Endpoint)
+    /// The time is over in which something new was to be seen, unless it was.
+    case look
     case late
   }
 
-  /// Tells what is found until the time of the search is over and all attempts have ended. Where
+  /// Tells what is found until nothing new is seen for a while and all attempts have ended: among a
+  /// thousand false services the inviter may be the last one that Avahi finds the address of. Where
   /// there is no discovery it ends at once: who has typed the command is not to wait for nothing.
   func search(_ told: AsyncStream<Attempt>.Continuation) async {
     let (steps, next) = AsyncStream<Step>.makeStream()
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        for await event in air.services(Self.search) { next.yield(.event(event)) }
+        for await event in air.services(Self.patience) { next.yield(.event(event)) }
         next.yield(.noMore)
       }
       group.addTask {
@@ -42,6 +45,15 @@ extension Pairing {
       }
       var queue = SearchQueue()
       var (hasWorked, isOver) = (false, false)
+      var lastNews = ContinuousClock.now
+      /// When it is time to look again whether anything new is seen.
+      func look(after pause: Duration) {
+        group.addTask {
+          guard (try? await Task.sleep(for: pause)) != nil else { return }
+          next.yield(.look)
+        }
+      }
+      look(after: quiet)
       loop: for await step in steps {
         switch step {
         case .event(.unavailable(let reason)):
@@ -56,9 +68,13 @@ extension Pairing {
         case .event(.lost): break
         case .event(.found(let service)):
           hasWorked = true
+          lastNews = .now
           told.yield(.seen)
           if shows(service) { queue.add(service.endpoint) }
         case .noMore: isOver = true
+        case .look:
+          let left = quiet - lastNews.duration(to: .now)
+          if left > .zero { look(after: left) } else { isOver = true }
         case .ended(let endpoint): queue.ended(endpoint)
         case .late: break loop
         }

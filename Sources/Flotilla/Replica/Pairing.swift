@@ -5,9 +5,6 @@ import Replication
 
 /// The joiner's side of a pairing: finds the inviter, shows the code, gets the schema.
 struct Pairing: Sendable {
-  /// How long the air is searched for the inviter.
-  static let search: Duration = .seconds(15)
-
   struct Result: Sendable {
     var offer: Offer
     var admit: Admit
@@ -27,6 +24,8 @@ struct Pairing: Sendable {
   /// Where the key is kept from when it is shown until the file is a replica.
   var note: PairingNote?
   var air = Air.lan
+  /// The air is searched for the inviter until nothing new was seen on it for so long.
+  var quiet: Duration = .seconds(15)
 
   var secret: InvitationSecret { InvitationSecret(code) }
 

@@ -6,7 +6,10 @@ import Dispatch
 /// seconds. What it finds is a hint, identity comes from the handshake. libavahi-client has no
 /// locks, so all of it runs in one thread, which looks into a mailbox when it is woken.
 package final class Discovery: Sendable {
-  /// What was found and lost, for one reader; of more than 256 unread events the oldest go.
+  /// The most events that wait for a reader: those of a thousand services come at once.
+  package static let unread = 4_096
+
+  /// What was found and lost, for one reader; of more unread events the oldest go.
   package let events: AsyncStream<DiscoveryEvent>
 
   private let mailbox: DiscoveryMailbox
@@ -14,7 +17,7 @@ package final class Discovery: Sendable {
   /// Starts to search for services of a type such as `_flotilla._tcp`.
   package init(serviceType: String) {
     let (events, continuation) = AsyncStream<DiscoveryEvent>.makeStream(
-      bufferingPolicy: .bufferingNewest(256))
+      bufferingPolicy: .bufferingNewest(Self.unread))
     self.events = events
     let mailbox = DiscoveryMailbox()
     self.mailbox = mailbox

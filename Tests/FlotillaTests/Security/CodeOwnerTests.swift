@@ -63,6 +63,45 @@ extension NodeTests {
       )
     }
 
+    /// Avahi tells one service after the other, and the inviter may be the last one.
+    @Test func `is found after all others, as long as there is news`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let first = try await site.run(a)
+        let code = try await a.library.invite(timeToLive: .seconds(60), role: "writer").code
+        let hint = InvitationSecret(try InviteCode(code)).hint
+        let (others, inviter) = try (
+          (0..<40).map { try service("s\($0)", at: "127.0.0.1:\(20_000 + $0)", "XXXX") },
+          service("a", at: try await first.address, hint)
+        )
+        func attempt(_ events: [DiscoveryEvent]) async throws -> FlotillaError {
+          var pairing = Pairing(
+            code: try InviteCode(code), keys: NodeKeys(), name: "n",
+            accept: { _ throws(FlotillaError) in throw FlotillaError(.usage, "it would join") })
+          pairing.quiet = .seconds(2)
+          // A search that lasts: nothing ends it but the silence.
+          pairing.air = Air { _ in
+            AsyncStream { continuation in
+              let telling = Task {
+                for event in events {
+                  try await Task.sleep(for: .milliseconds(75))
+                  continuation.yield(event)
+                }
+              }
+              continuation.onTermination = { _ in telling.cancel() }
+            }
+          }
+          let error = await #expect(throws: FlotillaError.self) {
+            _ = try await pairing.pair(at: nil)
+          }
+          return try #require(error)
+        }
+        #expect(try await attempt(others + [inviter]).message == "it would join")
+        let nothing = "no node in reach has such an invitation open"
+        #expect(try await attempt(Array(others.prefix(3))).message == nothing)
+      }
+    }
+
     @Test func `is found among services that show its hint and say nothing`() async throws {
       try await TestSite.with { site in
         let a = try await site.replica("a")
