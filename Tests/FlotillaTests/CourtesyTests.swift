@@ -70,6 +70,14 @@ import Testing
     #expect(courtesy.nextHold == 100_020)
   }
 
+  @Test func `is left for no longer than somebody sleeps after a hold that no other follows`() {
+    var courtesy = Courtesy()
+    courtesy.held(from: 100_000, to: 116_000, isWanted: true, isAlone: true)
+    #expect(courtesy.nextHold == 116_000 + Courtesy.longPause)
+    courtesy.held(from: 117_000, to: 117_040, isWanted: true, isAlone: true)
+    #expect(courtesy.nextHold == 117_080)
+  }
+
   /// An actor goes on with the next one who waits before the first one hears that it is done.
   @Test func `is left by several who take the lock at the same time, too`() async throws {
     try await TestSite.with { site in

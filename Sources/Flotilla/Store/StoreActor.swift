@@ -194,7 +194,7 @@ actor StoreActor {
     }
     // Nobody waits for rows that are parked for others, or come back: who writes goes first.
     courtesy.held(
-      from: end - held / 1_000, to: end, isWanted: others.write(at: end),
+      from: end - held / 1_000, to: end, isWanted: others.write(at: end), isAlone: rest == .none,
       least: rest == .later ? Courtesy.shortPause : 0)
   }
 
