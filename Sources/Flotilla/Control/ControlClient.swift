@@ -61,6 +61,7 @@ struct ControlClient: Sendable {
   }
 
   /// What an answer says, or the error that it tells of.
+  @_semantics("optimize.sil.specialize.generic.never")
   static func body<Body: Codable & Sendable>(
     of data: Data, as type: Body.Type
   ) throws(FlotillaError) -> Body {

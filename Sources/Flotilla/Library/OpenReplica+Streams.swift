@@ -40,6 +40,7 @@ extension OpenReplica {
   ///
   /// A reader that does not keep up loses the oldest news; where the stream is to be complete, the
   /// next are asked for once it has read. Never memory without end.
+  @_semantics("optimize.sil.specialize.generic.never")
   func stream<Mark: Sendable, Element: Sendable>(
     from start: Mark, isComplete: Bool = false,
     _ ask: @escaping @Sendable (Mark) async throws(FlotillaError) -> (Mark, [Element])

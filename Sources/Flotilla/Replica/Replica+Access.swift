@@ -10,7 +10,9 @@ extension Replica {
 
   var sidecar: Sidecar { Sidecar(database: path) }
 
-  /// Asks the running node, or does `work` with a node of its own if none runs.
+  /// Asks the running node, or does `work` with a node of its own if none runs. It is in the program
+  /// once, not for each type of an answer (decision 0087).
+  @_semantics("optimize.sil.specialize.generic.never")
   func perform<Body: Codable & Sendable>(
     _ request: ControlRequest, mode: Node.Mode = .offline, within timeout: Duration? = nil,
     telling listener: WorkProgress.Listener? = nil,
@@ -25,6 +27,7 @@ extension Replica {
   }
 
   /// The same for work with others that is to end in time; gets what is left of it.
+  @_semantics("optimize.sil.specialize.generic.never")
   func perform<Body: Codable & Sendable>(
     _ request: ControlRequest, within timeout: Duration,
     telling listener: WorkProgress.Listener? = nil,

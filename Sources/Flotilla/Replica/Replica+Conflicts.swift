@@ -142,6 +142,7 @@ extension Replica {
   }
 
   /// Reads the file beside a node that may run.
+  @_semantics("optimize.sil.specialize.generic.never")
   func withFile<Result: Sendable>(
     _ body: @escaping @Sendable (Store) throws(StoreError) -> Result
   ) async throws(FlotillaError) -> Result {
@@ -157,7 +158,9 @@ extension Replica {
     return result
   }
 
-  /// Nil if the file is of an older format.
+  /// Nil if the file is of an older format. It is in the program once, not for each type of a
+  /// result (decision 0087).
+  @_semantics("optimize.sil.specialize.generic.never")
   private func read<Result: Sendable>(
     _ body: @escaping @Sendable (Store) throws(StoreError) -> Result
   ) async throws(FlotillaError) -> Result? {

@@ -56,6 +56,7 @@ actor StoreActor {
 
   /// Runs `body`, which changes the file, once programs have had the free moment that they are
   /// owed; while another program has the write lock, others may look at the file in between.
+  @_semantics("optimize.sil.specialize.generic.never")
   func patiently<Result: Sendable>(
     until deadline: Int64 = .max, _ body: @Sendable (Store) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
@@ -66,6 +67,9 @@ actor StoreActor {
 
   /// The same, and tells for how many µs the lock was held. That is noted before anybody else has
   /// the actor: whoever waits for it would take the lock again at once.
+  ///
+  /// It is in the program once, not for each type of a result (decision 0087).
+  @_semantics("optimize.sil.specialize.generic.never")
   private func inTurn<Result>(
     until deadline: Int64 = .max, _ body: (Store) throws(StoreError) -> (Result, Rest)
   ) async throws(StoreError) -> (result: Result, held: Int64) {

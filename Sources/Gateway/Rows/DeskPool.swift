@@ -34,6 +34,7 @@ final class DeskPool: Sendable {
   }
 
   /// Lends a connection: the one of the seat, if the request has one.
+  @_semantics("optimize.sil.specialize.generic.never")
   func run<Result: Sendable>(
     at seat: Seat? = nil, _ body: @Sendable (OpenFile) throws(Problem) -> Result
   ) async throws(Problem) -> Result {

@@ -36,6 +36,7 @@ actor RowDesk {
 
   /// Lends the connection; what it does is ended once it takes too long, and not begun if its turn
   /// comes too late.
+  @_semantics("optimize.sil.specialize.generic.never")
   func run<Result: Sendable>(
     until deadline: ContinuousClock.Instant? = nil,
     _ body: @Sendable (OpenFile) throws(Problem) -> Result
