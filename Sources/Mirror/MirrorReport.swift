@@ -24,7 +24,8 @@ public struct MirrorReport: Codable, Sendable, Equatable {
   }
 
   public var server: String
-  /// `connecting`, `comparing`, `following`, `stopped`, `paused`, or `off` if no node runs.
+  /// `starting`, `connecting`, `comparing`, `following`, `stopped`, `paused`, or `off` if no node
+  /// runs.
   public var state: String
   /// ISO 8601 in UTC, as the others.
   public var since: String?
@@ -99,7 +100,10 @@ extension ServerMirror {
     let now = MirrorEngine.now
     let isAlive = state.isAlive
     var phase = isAlive ? state.phase.rawValue : "off"
+    let isStarting = isAlive && state.phase == .stopped && folder.isSettled(after: state.written)
+    if isStarting { phase = "starting" }
     if settings.isPaused { phase = "paused" }
+    let isAtHand = isAlive && !settings.isPaused && !isStarting
     let isAtWork = ["following", "comparing"].contains(phase)
     var behind: Int? = isAtWork ? state.behind : nil
     if !isAtWork, counts { behind = await waiting(settings, state) }
@@ -107,8 +111,8 @@ extension ServerMirror {
     let address = try ServerAddress(settings.url)
     return MirrorReport(
       server: address.text, state: phase, since: Self.text(state.since == 0 ? nil : state.since),
-      trouble: isAlive && !settings.isPaused ? state.trouble : nil,
-      trouble_since: isAlive && !settings.isPaused ? Self.text(state.troubleSince) : nil,
+      trouble: isAtHand ? state.trouble : nil,
+      trouble_since: isAtHand ? Self.text(state.troubleSince) : nil,
       tables: Self.names(settings, state),
       stopped: state.stopped.map { MirrorReport.Stopped(table: $0.table, reason: $0.reason) },
       behind_rows: behind, behind_seconds: seconds,

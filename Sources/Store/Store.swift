@@ -177,7 +177,7 @@ package final class Store {
     file.join(
       origins, lives.reaches, digests, versionFigures, feed, versions, lost, pending, kinship)
     file.join(anchor, lives, deletions, ownRights, parking, putBacks, tables)
-    file.join(shelf, derived, recent, rulings, journal, undo)
+    file.join(shelf, derived, recent, rulings, journal, undo, journal.unseen)
   }
 
   /// Reads what the other parts have not read when they were made.

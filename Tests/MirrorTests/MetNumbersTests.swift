@@ -50,19 +50,22 @@ struct `What refers to a number of the server` {
         """)
       let news = try session.news().news
       #expect(news.count == 6)
-      let before = try session.standing(news)
-      #expect(before.isEmpty && session.elders(of: news, before: before).isEmpty)
+      let concerned = session.concerned(by: news)
+      let before = try session.standing(concerned)
+      #expect(before.isEmpty && session.elders(of: concerned, before: before).isEmpty)
       try await office.site("INSERT INTO patient VALUES (5, 'ours')")
-      let taking = try session.take(news, beside: [:], before: before, at: 0, refuses: false)
+      let taking = try session.take(
+        news, of: concerned, beside: [:], before: before, at: 0, refuses: false)
       #expect(taking.count == 3 && taking.waiting.isEmpty)
       #expect(try await office.site("SELECT id || patient FROM visit") == "606")
       #expect(try await office.site("SELECT group_concat(id) FROM note") == "of 6")
       // Read without the patient, a visit waits for the server's patient to have another number.
       let visits = news.filter { $0.link.site.name == "visit" && $0.key == [.integer(50)] }
-      let elders = try session.elders(of: visits, before: session.standing(visits))
+      let concerns = session.concerned(by: visits)
+      let elders = try session.elders(of: concerns, before: session.standing(concerns))
       #expect(elders.map(\.key) == [[.integer(5)]])
       #expect(
-        try session.touched(visits, before: [:]) == Set((visits + news.prefix(1)).map(\.name)))
+        try session.touched(visits, of: concerns, before: [:]) == Set((visits + news.prefix(1)).map(\.name)))
     }
   }
 }

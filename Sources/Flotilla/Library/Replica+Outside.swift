@@ -7,6 +7,7 @@ extension Replica {
   /// Keeps what its rows lose in the conflict log of this node.
   package struct Losers: Sendable {
     fileprivate let log: OutsideLog
+    fileprivate let marks: UnseenWriter
 
     package typealias Row = [(name: String, value: SQLite.Value)]
 
@@ -33,6 +34,18 @@ extension Replica {
         reason, at: moment, on: connection)
     }
 
+    /// Says of a row that the open transaction has written: who made that had not seen what stood,
+    /// `standing`, nil if it was deleted. So the two meet as edits of two machines do: by the
+    /// table's rule, and with a word to whose edit is lost.
+    ///
+    /// False if this node itself has made what stood. Then nothing is said: its loser is to be noted
+    /// here, by `note`.
+    package func leaveToMerging(
+      _ table: String, key: [SQLite.Value], over standing: Row?, on connection: Connection
+    ) throws(SQLiteError) -> Bool {
+      try marks.mark(table, key: key, over: standing, on: connection)
+    }
+
     /// Notes one that goes on under a fresh key; `OutsideLog.noteRekeyed` says what the parts are.
     package func noteRekeyed(
       _ table: String, keyCount: Int, lost: Row, stands: Row?, next: [SQLite.Value], rows: Int,
@@ -45,8 +58,9 @@ extension Replica {
   }
 
   package func losers(of tables: [String]) async throws(FlotillaError) -> Losers {
-    Losers(
-      log: try await withFile { store throws(StoreError) in store.outsideLog(of: tables) })
+    try await withFile { store throws(StoreError) in
+      Losers(log: store.outsideLog(of: tables), marks: store.unseenWriter(of: tables))
+    }
   }
 
   /// A replicated table: how the site called it first, and what it is called in this file.

@@ -25,6 +25,8 @@ final class Comparison {
   private(set) var siteRows = 0
   /// Rows of the server whose key no row of the replica can have.
   private(set) var misfits: [(key: String, reason: String)] = []
+  /// Up to which key those of a kind are settled, and all of the kinds before it.
+  private var settled: (finding: Finding, last: [UInt8])?
 
   init(_ link: TableLink, folder: String) throws(SQLiteError) {
     self.link = link
@@ -78,6 +80,25 @@ final class Comparison {
       "SELECT key FROM found WHERE state = ? AND key > ? ORDER BY key LIMIT \(limit)",
       [.integer(finding.rawValue), .blob(last.map { RowKey.bytes(of: $0) } ?? [])])
     return rows.compactMap { StoredKey.decode($0[0].blob ?? []) }
+  }
+
+  /// In this order they are settled.
+  static let order: [Finding] = [.siteOnly, .differs, .serverOnly]
+
+  /// Those up to a key are settled from now on.
+  func settle(_ finding: Finding, upTo last: [Value]?) {
+    settled = (finding, last.map { RowKey.bytes(of: $0) } ?? [])
+  }
+
+  /// Whether the server has, or had, a row that is not known to be the same here, and not settled.
+  func isOpen(_ row: RowKey) throws(SQLiteError) -> Bool {
+    let state = try scratch.scalar("SELECT state FROM found WHERE key = ?", [.blob(row.bytes)])
+    guard let finding = state.integer.flatMap(Finding.init), finding != .alike,
+      let place = Self.order.firstIndex(of: finding)
+    else { return false }
+    guard let settled, let end = Self.order.firstIndex(of: settled.finding) else { return true }
+    if place != end { return place > end }
+    return settled.last.lexicographicallyPrecedes(row.bytes)
   }
 
   func count(_ finding: Finding) throws(SQLiteError) -> Int {

@@ -20,6 +20,7 @@ extension MirrorEngine {
     session.late = []
     session.serverStands = []
     session.endRests()
+    session.meeting.begin(policies.keys.filter { !isFilled($0) })
     for link in session.capture.links {
       guard let policy = policies[link.number] else { continue }
       guard let found = try await compare(link, policy, session) else {
@@ -29,6 +30,7 @@ extension MirrorEngine {
         session.uncompared.insert(link.number)
         continue
       }
+      session.meeting.end(link.number)
       // What a table is filled with differs from nothing.
       if isFilled(link.number) { differences += found }
       guard !session.late.contains(where: { $0.link.number == link.number }) else { continue }
@@ -67,6 +69,7 @@ extension MirrorEngine {
       try Comparison(link, folder: replica.folder)
     }
     try await readServer(comparison, session)
+    session.meeting.found(comparison)
     let before = session.held.entries.filter { $0.key.number == link.number }
     var last: [Value]?
     var lacking = 0
@@ -108,7 +111,7 @@ extension MirrorEngine {
       free[HeldRows.Name(MirroredRow(comparison.link, key: key, row: nil))] = nil
     }
     for misfit in comparison.misfits { keep([.string(misfit.key)]) }
-    for finding in [Comparison.Finding.siteOnly, .differs, .serverOnly] {
+    for finding in Comparison.order {
       var last: [Value]?
       while true {
         let keys = try reading { () throws(SQLiteError) in
@@ -149,7 +152,7 @@ extension MirrorEngine {
         + "flotilla mirror \(shellWord(replica.path)) verify --site, or --server"
       throw .again("\(differing) rows of \(comparison.link.site.name) differ")
     }
-    for finding in [Comparison.Finding.siteOnly, .differs, .serverOnly] {
+    for finding in Comparison.order {
       var last: [Value]?
       while !Task.isCancelled, session.resting[comparison.link.number] == nil {
         let keys = try reading { () throws(SQLiteError) in
@@ -157,6 +160,7 @@ extension MirrorEngine {
         }
         guard !keys.isEmpty else { break }
         try await drain(session)
+        comparison.settle(finding, upTo: keys.last)
         differences += try await settle(
           keys, comparison.link, policy, isLogged: isLogged, session)
         last = keys.last
@@ -266,7 +270,12 @@ extension MirrorEngine {
     let gone =
       policy == .reunion ? try await deleted(rows.filter { $0.row == nil }, link) : []
     var (outgoing, over): ([[Value]], [RowKey: [Value]]) = ([], [:])
-    for row in rows where !moving.contains(row.name) && !owed.contains(row.name) {
+    for row in rows {
+      guard !moving.contains(row.name), !owed.contains(row.name) else {
+        // Who brings it does not know that the two never met.
+        if there[row.name] != nil { session.meeting.leave(row.name) }
+        continue
+      }
       guard let raw = there[row.name] else {
         if row.row != nil { outgoing.append(row.key) }
         continue

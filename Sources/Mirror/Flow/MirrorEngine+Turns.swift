@@ -213,6 +213,7 @@ extension MirrorEngine {
   /// What was taken stands in the file as known; what is to be put right there is so no more.
   func know(_ taking: MirrorSession.Taking, _ session: MirrorSession) throws(MirrorError) {
     for row in taking.agreed { session.know(row) }
+    session.meeting.meet((taking.agreed + taking.altered).map(\.name))
     for row in taking.altered { session.know(row, isThere: false) }
     try reading { () throws(SQLiteError) in try session.unnote(taking.corrections) }
   }
@@ -222,8 +223,9 @@ extension MirrorEngine {
   func take(
     _ news: [MirrorSession.News], _ session: MirrorSession, refuses: Bool
   ) async throws(MirrorError) -> MirrorSession.Taking {
-    let before = try reading { () throws(SQLiteError) in try session.standing(news) }
-    let elders = session.elders(of: news, before: before)
+    let concerned = session.concerned(by: news)
+    let before = try reading { () throws(SQLiteError) in try session.standing(concerned) }
+    let elders = session.elders(of: concerned, before: before)
     var pending = try await pending(
       among: Set(news.map(\.name) + elders.map(\.name)), session)
     try await addUnsure(to: &pending, news, before: before, session)
@@ -233,7 +235,7 @@ extension MirrorEngine {
     guard !hasMoved else { return MirrorSession.Taking(hasMoved: true) }
     return try reading { () throws(SQLiteError) in
       try session.take(
-        open, beside: pending, before: before, at: Self.now, refuses: refuses)
+        open, of: concerned, beside: pending, before: before, at: Self.now, refuses: refuses)
     }
   }
 

@@ -50,7 +50,7 @@ extension MirrorSession {
   /// there, or one does not fit; or if anything is held, owed or known of rows.
   func freshRows(_ places: [RowPlace]) throws(SQLiteError) -> FreshRows? {
     guard server.hasArrays, places.count >= Haste.fewRows, held.entries.isEmpty, known.isEmpty,
-      debts.areNone, resting.isEmpty
+      debts.areNone, resting.isEmpty, meeting.isOver
     else { return nil }
     var (rows, bytes, start) = (FreshRows(), 0, 0)
     var hasAll = true

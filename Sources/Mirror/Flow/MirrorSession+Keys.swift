@@ -3,22 +3,31 @@ import SQLite
 
 /// Where two rows have one number: what goes over, and what waits until the server's has another.
 extension MirrorSession {
-  /// Rows to which news refer by their numbers, and that are not among these themselves.
-  func parents(of news: [News]) -> Set<RowKey> {
-    guard !keys.numbered.isEmpty else { return [] }
+  /// Rows that news are about.
+  struct Concerned {
+    /// Those that were read on the server.
+    let read: Set<RowKey>
+    /// Those to which they refer by their numbers, and that were not read.
+    let parents: Set<RowKey>
+
+    var all: Set<RowKey> { read.union(parents) }
+  }
+
+  func concerned(by news: [News]) -> Concerned {
     let read = Set(news.map(\.name))
+    guard !keys.numbered.isEmpty else { return Concerned(read: read, parents: []) }
     var found: Set<RowKey> = []
     for one in news {
       guard case .success(let row?) = one.row else { continue }
       found.formUnion(keys.references(one.link.number, row))
     }
-    return found.subtracting(read)
+    return Concerned(read: read, parents: found.subtracting(read))
   }
 
   /// Those of them that the site has, and that the server may not have: another row there may have
   /// the number, and what has come refers to that one.
-  func elders(of news: [News], before: [RowKey: [Value]]) -> [MirroredRow] {
-    parents(of: news).compactMap { name in
+  func elders(of concerned: Concerned, before: [RowKey: [Value]]) -> [MirroredRow] {
+    concerned.parents.compactMap { name in
       guard let link = byNumber[name.number], let key = StoredKey.decode(name.bytes),
         let here = before[name]
       else { return nil }
@@ -29,9 +38,11 @@ extension MirrorSession {
 
   /// Rows that a program of the site has changed since they were read `before`, and what refers to
   /// one of those. Its number may be another row's by now.
-  func touched(_ news: [News], before: [RowKey: [Value]]) throws(SQLiteError) -> Set<RowKey> {
-    let now = try standing(news)
-    var touched = Set(news.map(\.name)).union(parents(of: news)).filter { now[$0] != before[$0] }
+  func touched(
+    _ news: [News], of concerned: Concerned, before: [RowKey: [Value]]
+  ) throws(SQLiteError) -> Set<RowKey> {
+    let now = try standing(concerned)
+    var touched = concerned.all.filter { now[$0] != before[$0] }
     var hasGrown = !touched.isEmpty
     while hasGrown {
       hasGrown = false

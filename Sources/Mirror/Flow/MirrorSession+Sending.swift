@@ -43,7 +43,11 @@ extension MirrorSession {
     try onSite { () throws(SQLiteError) in
       try debts.settle(outcome.gone.map(\.name) + outcome.dropped)
     }
-    for one in outcome.aside { debts.owe(one.row, one.reason) }
+    meeting.meet(outcome.gone.map(\.name))
+    for one in outcome.aside {
+      debts.owe(one.row, one.reason)
+      if outcome.overwritten[one.row.name] != nil { meeting.leave(one.row.name) }
+    }
     sent += outcome.gone.count
     lastWord = .now
     return outcome.gone.count + outcome.aside.count

@@ -37,11 +37,10 @@ extension MirrorSession {
     }
   }
 
-  /// The rows of these keys as the site has them now, and those to which they refer.
-  func standing(_ news: [News]) throws(SQLiteError) -> [RowKey: [Value]] {
+  /// Rows as the site has them now.
+  func standing(_ concerned: Concerned) throws(SQLiteError) -> [RowKey: [Value]] {
     var standing: [RowKey: [Value]] = [:]
-    for one in news { standing[one.name] = try site.row(one.link, one.key) }
-    for name in parents(of: news) {
+    for name in concerned.all {
       guard let link = byNumber[name.number], let key = StoredKey.decode(name.bytes) else {
         continue
       }
@@ -55,15 +54,16 @@ extension MirrorSession {
   ///
   /// What the site refuses waits, or, if it `refuses`, is to be put right on the server.
   func take(
-    _ news: [News], beside pending: [RowKey: Pending], before: [RowKey: [Value]], at now: Int64,
-    refuses: Bool
+    _ news: [News], of concerned: Concerned, beside pending: [RowKey: Pending],
+    before: [RowKey: [Value]], at now: Int64, refuses: Bool
   ) throws(SQLiteError) -> Taking {
     barred = []
     while true {
       let known = barred.count
       do throws(SQLiteError) {
         return try take(
-          news, beside: pending, before: before, at: now, refuses: refuses, oneByOne: false)
+          news, of: concerned, beside: pending, before: before, at: now, refuses: refuses,
+          oneByOne: false)
       } catch {
         // A trigger of the site has undone all of it: once more without that row.
         guard barred.count > known else { throw error }
@@ -72,26 +72,29 @@ extension MirrorSession {
   }
 
   private func take(
-    _ news: [News], beside pending: [RowKey: Pending], before: [RowKey: [Value]], at now: Int64,
-    refuses: Bool, oneByOne: Bool
+    _ news: [News], of concerned: Concerned, beside pending: [RowKey: Pending],
+    before: [RowKey: [Value]], at now: Int64, refuses: Bool, oneByOne: Bool
   ) throws(SQLiteError) -> Taking {
     let file = site.connection
     try file.run("BEGIN IMMEDIATE")
     defer { file.rollBack() }
     var taking = Taking()
+    let touched = try touched(news, of: concerned, before: before)
+    let untouched = news.filter { !touched.contains($0.name) }
     let (unchanged, open, later) = try sort(
-      news, beside: pending, before: before, at: now, into: &taking)
+      untouched, beside: pending, before: before, at: now, into: &taking)
     let refused = try apply(open, into: &taking, oneByOne: oneByOne)
     // References that are checked at the end of a transaction: one by one it is seen which.
     if file.hasOpenReferences, !oneByOne {
       file.rollBack()
       return try take(
-        news, beside: pending, before: before, at: now, refuses: refuses, oneByOne: true)
+        news, of: concerned, beside: pending, before: before, at: now, refuses: refuses,
+        oneByOne: true)
     }
     let isRefused = Set(refused.map(\.name))
     for one in unchanged where !isRefused.contains(one.name) { try noteMoved(one, at: now) }
     for (row, standing) in later where !isRefused.contains(row.name) {
-      try note(row, isLoser: false, beside: standing, at: now)
+      try leave(standing, to: row, at: now)
     }
     if refuses { try correct(refused, into: &taking, at: now) }
     let names = refuses ? [] : isRefused
@@ -138,8 +141,8 @@ extension MirrorSession {
     }
   }
 
-  /// Which news are of rows that nobody has changed here in between. Which of them are to be
-  /// written, and which of those take the place of a change of the site.
+  /// Which news of rows that nobody has changed here in between are to be written, and which of
+  /// those take the place of a change of the site.
   private func sort(
     _ news: [News], beside pending: [RowKey: Pending], before: [RowKey: [Value]], at now: Int64,
     into taking: inout Taking
@@ -149,8 +152,7 @@ extension MirrorSession {
     var open: [MirroredRow] = []
     var later: [(row: MirroredRow, than: [Value]?)] = []
     var unchanged: [News] = []
-    let touched = try touched(news, before: before)
-    for one in news where !touched.contains(one.name) {
+    for one in news {
       let standing = before[one.name]
       unchanged.append(one)
       let row: [Value]?
@@ -222,6 +224,18 @@ extension MirrorSession {
       isOwn: false,
       stands: row.row.map { MirroredRow.named(row.link, key: row.key, row: $0) }, .unseen,
       at: now, on: site.connection)
+  }
+
+  /// The server's row has taken the place of a change of the site that the server had not got. If
+  /// another node made that change the two meet by the table's rule, as edits of two machines, and
+  /// its author is told. One of this node is kept in its log.
+  private func leave(
+    _ standing: [Value]?, to row: MirroredRow, at now: Int64
+  ) throws(SQLiteError) {
+    let here = standing.map { MirroredRow.named(row.link, key: row.key, row: $0) }
+    let isLeft = try losers.leaveToMerging(
+      row.link.site.name, key: row.key, over: here, on: site.connection)
+    if !isLeft { try note(row, isLoser: false, beside: standing, at: now) }
   }
 
   /// Both sides have changed the row without having seen the other's: the later one stands, the

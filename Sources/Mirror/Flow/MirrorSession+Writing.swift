@@ -51,7 +51,7 @@ extension MirrorSession {
       if try !insert(open, link, undo) {
         for round in 1... {
           let (free, standing) = try lock(open, link)
-          try keepHeld(free, link)
+          try keepStrange(free, link)
           try write(free, standing, link)
           // What programs have committed since is seen now: each row is locked.
           let changed = try changedThere(free, link)
@@ -151,12 +151,15 @@ extension MirrorSession {
     return standing
   }
 
-  /// What the site could not take of the server is in the conflict log before it is overwritten.
-  private func keepHeld(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) {
-    guard !held.entries.isEmpty else { return }
-    let inward = rows.filter { held.entries[HeldRows.Name($0)]?.direction == .inward }
-    guard !inward.isEmpty else { return }
-    let there = try standing(inward.map(\.key), link)
+  /// What the site could not take of the server, or never had of it, is in the conflict log before
+  /// it is overwritten.
+  private func keepStrange(_ rows: [MirroredRow], _ link: TableLink) throws(ServerError) {
+    var strange = try onSite { () throws(SQLiteError) in try meeting.strange(among: rows) }
+    if !held.entries.isEmpty {
+      strange += rows.filter { held.entries[HeldRows.Name($0)]?.direction == .inward }
+    }
+    guard !strange.isEmpty else { return }
+    let there = try standing(strange.map(\.key), link)
     for (name, raw) in there {
       guard case .success(let values?) = Self.result(raw, link) else {
         outcome.overwritten[name] = raw

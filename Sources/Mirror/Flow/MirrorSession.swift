@@ -46,6 +46,7 @@ final class MirrorSession {
   var planned = PlannedTables()
   let debts: Debts
   let keys: ServerKeys
+  let meeting = FirstMeeting()
   /// By their numbers.
   var resting: [Int: Rest] = [:]
   /// Those that took nothing when they were to be compared.

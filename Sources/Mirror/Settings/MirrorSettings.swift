@@ -65,6 +65,12 @@ struct MirrorFolder: Sendable {
     ]
   }
 
+  /// Whether the settings are newer than a moment, in ms since 1970: who works by them begins anew.
+  func isSettled(after moment: Int64) -> Bool {
+    guard let mark else { return false }
+    return mark[1] * 1_000 + mark[2] / 1_000_000 >= moment
+  }
+
   func settings() throws(FlotillaError) -> MirrorSettings? {
     guard let data = FileManager.default.contents(atPath: path) else {
       guard access(path, F_OK) == 0 else { return nil }

@@ -4,13 +4,14 @@ extension Version {
   /// edit of the row that waits for the anchor; of a row that nobody knows, above the floor.
   ///
   /// What stands but is not in its table was not seen: the edit ranks above it, and knows what that
-  /// one was made on alone.
+  /// one was made on alone. It is of the same row if `isSameRow`: its author knew that row, though
+  /// not what stands of it.
   package static func edit(
-    _ dot: Dot, over old: Version?, isSeen: Bool = true, pending: Version? = nil,
-    again: Version? = nil, above floor: Floor? = nil, keys: KeyNote = .none, stamp: Stamp,
-    hash: UInt64, isDeleted: Bool
+    _ dot: Dot, over old: Version?, isSeen: Bool = true, isSameRow: Bool = false,
+    pending: Version? = nil, again: Version? = nil, above floor: Floor? = nil,
+    keys: KeyNote = .none, stamp: Stamp, hash: UInt64, isDeleted: Bool
   ) -> Version {
-    let isNew = isNew(over: old, isSeen: isSeen)
+    let isNew = isNew(over: old, isSeen: isSeen) && !(isSameRow && old != nil)
     var said = Particulars()
     if let old { (said.term, said.epoch) = old.base }
     if let pending {

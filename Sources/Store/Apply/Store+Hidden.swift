@@ -5,10 +5,28 @@ import SQLite
 /// table. It could not see that one, so it has not written over it: the two edits are concurrent,
 /// and what was parked or gone loses.
 extension Store {
-  /// A version that stands and is not in its table, and what it says if that is here.
+  /// A version that stands and was not seen by who has written under its key, and what it says if
+  /// that is here.
   struct Hidden {
     var version: Version
     var content: Shelf.Entry?
+    /// Whether the row stood in its table: he knew it as it was before.
+    var isKnownRow = false
+  }
+
+  /// A row that has stood in its table, and that a program says it had not seen when it wrote that;
+  /// nil if it does not say so. What this node has made it has seen, whoever writes for it.
+  func overlooked(
+    _ held: Version, beside shelved: Shelf.Entry?, _ mark: UnseenMarks.Mark?,
+    _ table: ReplicaTable, _ key: Key
+  ) throws -> Hidden? {
+    guard let mark, repeating == nil, shelved?.why.isWhole != true, !isOwn(held.edit.origin),
+      let statements = table.statements
+    else { return nil }
+    let content =
+      held.isDeleted
+      ? table.keyEntry(key) : try mark.content(of: held, statements, beside: shelved)
+    return Hidden(version: held, content: content, isKnownRow: true)
   }
 
   /// Takes a row off the shelf whose key a program has written; nil if none is parked there.
@@ -61,7 +79,7 @@ extension Store {
   /// What was parked gives way to what a program has written under its key. Where that key is a
   /// number, and the two are two rows, it is made again under another one.
   func leave(
-    _ hidden: Hidden, under version: Version, _ row: StandingRow, _ table: ReplicaTable,
+    _ hidden: Hidden, under version: Version, _ row: StandingRow?, _ table: ReplicaTable,
     _ key: Key, at moment: Int64
   ) throws {
     guard version.isAnother(than: hidden.version) else {
@@ -73,11 +91,11 @@ extension Store {
     }
   }
 
-  /// What a program has written over a parked row, for the log.
+  /// What a program has written over a row that it had not seen, for the log.
   private func winner(
-    _ version: Version, _ row: StandingRow, _ table: ReplicaTable, _ key: Key
+    _ version: Version, _ row: StandingRow?, _ table: ReplicaTable, _ key: Key
   ) -> ConflictSide {
-    guard let values = row.values, let statements = table.statements else {
+    guard let values = row?.values, let statements = table.statements else {
       return ConflictSide(version, table.keyEntry(key))
     }
     let named = zip(statements.shape.columns, values).map { (name: $0, value: $1) }
@@ -85,11 +103,11 @@ extension Store {
       version, Shelf.Entry(why: .constraint, values: named, keyCount: statements.shape.keyCount))
   }
 
-  /// Notes what was parked where nobody else will: other nodes take the later edit of one author
+  /// Notes what was not seen where nobody else will: other nodes take the later edit of one author
   /// for one that has seen the earlier. No author may be left to see it lose, and an anchor has a
   /// log of its own. What is yet to be judged is kept for that.
   private func logHidden(
-    _ hidden: Hidden, under version: Version, _ row: StandingRow, _ table: ReplicaTable,
+    _ hidden: Hidden, under version: Version, _ row: StandingRow?, _ table: ReplicaTable,
     _ key: Key, at moment: Int64
   ) throws {
     let (old, origin) = (hidden.version, hidden.version.edit.origin)

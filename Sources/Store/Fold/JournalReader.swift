@@ -11,6 +11,8 @@ package final class JournalReader: FilePart {
   /// Which rows the entries name, and which of them come first.
   private let tables: Tables
   private let kinship: Kinship
+  /// Which of the rows were written by who had not seen what stood.
+  let unseen: UnseenMarks
   /// What is known of clocks, to date what waits.
   private var timeline = Timeline()
   private var dates = JournalDates()
@@ -21,6 +23,7 @@ package final class JournalReader: FilePart {
 
   init(_ connection: Connection, _ tables: Tables, _ kinship: Kinship) {
     (self.connection, self.tables, self.kinship) = (connection, tables, kinship)
+    unseen = UnseenMarks(connection)
   }
 
   /// How many edits wait to be folded.

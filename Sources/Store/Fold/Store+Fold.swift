@@ -42,7 +42,7 @@ extension Store {
     guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
     let (isEmpty, isFolded, isQuiet) = try reporting { () throws(SQLiteError) in
       let isEmpty = try Journal.isEmpty(on: connection)
-      guard isEmpty, try tables.comparing() == nil,
+      guard isEmpty, try tables.comparing() == nil, try journal.unseen.areNone,
         settlement.references.signature == parking.signature
       else { return (isEmpty, false, false) }
       guard try !hasOfficeWork(), !deletions.isSweeping, !settlement.isMakingWay else {
@@ -164,6 +164,7 @@ extension Store {
     for table in journal.takeAbsent() { try compare(table) }
     // Older entries are read by the next fold, before it takes the write lock.
     let hasMore = try journal.hasMore()
+    if !hasMore { try journal.unseen.clear() }
     if !hasMore, kinship.unnoted.count > 0, try tables.comparing() == nil {
       try kinship.unnoted.clear()
     }
@@ -194,6 +195,7 @@ extension Store {
     isImage: Bool = false, isRenewed: Bool = false, _ edits: inout Edits
   ) throws {
     guard let statements = table.statements else { return }
+    let mark = try journal.unseen.take(table, key)
     guard mayWrite(table) else { return try refusals.refuse(row, table, key, at: madeAt.at) }
     // Edited with the right to by now: it stands.
     try putBacks.remove(table, key)
@@ -204,7 +206,7 @@ extension Store {
     let shelved = old == nil ? nil : try shelf.entry(table: table.id, key: key)
     guard let row else {
       return try foldAbsent(
-        old, isHeld: held != nil, shelved, table, key, madeAt: madeAt, &edits)
+        old, isHeld: held != nil, shelved, mark, table, key, madeAt: madeAt, &edits)
     }
     if let held, try hasNotMet(held, shelved, table, key, edits) {
       return try fold(row, beside: held, shelved, table, key, madeAt: madeAt, &edits)
@@ -230,7 +232,10 @@ extension Store {
       return
     }
     if beside.outgrowNulls(statements) { (hash, isOverKept) = (row.hash(beside), true) }
-    let hidden = try held.flatMap { try hide($0, beside: shelved, table, key) }
+    let hidden = try held.flatMap { held in
+      try hide(held, beside: shelved, table, key)
+        ?? overlooked(held, beside: shelved, mark, table, key)
+    }
     // As it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
@@ -241,9 +246,9 @@ extension Store {
     if let repeating { keys.former = repeating.formerKeys(leaving: key) }
     let isSeen = try hidden == nil && (gone == nil || copy != nil || mayHaveStood(table, edits))
     var version = try make(
-      over: old ?? formerRows.former(of: row, table, key, statements), isSeen: isSeen, ended: ended,
-      hash: hash, isDeleted: false, isDangling: isDangling, madeAt: then ?? madeAt, keys: keys,
-      table, key, &edits)
+      over: old ?? formerRows.former(of: row, table, key, statements), isSeen: isSeen,
+      isSameRow: hidden?.isKnownRow == true, ended: ended, hash: hash, isDeleted: false,
+      isDangling: isDangling, madeAt: then ?? madeAt, keys: keys, table, key, &edits)
     if isImage { version.image = old?.image ?? old?.first }
     if old != nil { settlement.noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
@@ -264,8 +269,8 @@ extension Store {
   /// that is here again a program has put the row in and taken it out, and never saw the others'.
   /// It was if a migration has put the rows of before back.
   private func foldAbsent(
-    _ old: Version?, isHeld: Bool, _ shelved: Shelf.Entry?, _ table: ReplicaTable, _ key: Key,
-    madeAt: Dating.Moment, _ edits: inout Edits
+    _ old: Version?, isHeld: Bool, _ shelved: Shelf.Entry?, _ mark: UnseenMarks.Mark?,
+    _ table: ReplicaTable, _ key: Key, madeAt: Dating.Moment, _ edits: inout Edits
   ) throws {
     // What waited for its table was kept from it by the row that a program has deleted.
     if let old, !old.isDeleted, let shelved, shelved.why == .table {
@@ -278,10 +283,13 @@ extension Store {
       try isHeld || repeating != nil || mayHaveStood(table, edits) || isPutBack(table),
       try shelved?.why.isWhole != true || takeDismissal(table, key)
     else { return }
+    let hidden = isHeld ? try overlooked(old, beside: shelved, mark, table, key) : nil
     if shelved != nil { try shelf.remove(table: table.id, key: key) }
     let deleted = try make(
-      over: old, hash: 0, isDeleted: true, madeAt: madeAt, table, key, &edits)
-    try holdOverwritten(old, nil, table, key)
+      over: old, isSeen: hidden == nil, isSameRow: hidden != nil, hash: 0, isDeleted: true,
+      madeAt: madeAt, table, key, &edits)
+    try holdOverwritten(old, hidden?.content, table, key)
+    if let hidden { try leave(hidden, under: deleted, nil, table, key, at: madeAt.at) }
     try rowVersions.keep(deleted, table, key, old: isHeld ? old : nil)
     settlement.noteOrphans(of: table, key, isDeleted: true, at: madeAt)
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
@@ -325,9 +333,10 @@ extension Store {
   /// anchor, it is certified at once. `ended` stood when the site stopped tracking the table.
   @_optimize(speed)
   func make(
-    over former: Version?, besides: Version? = nil, isSeen: Bool = true, ended: Version? = nil,
-    hash: UInt64, isDeleted: Bool, isDangling: Bool = false, madeAt: Dating.Moment,
-    keys: KeyNote = .none, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits
+    over former: Version?, besides: Version? = nil, isSeen: Bool = true, isSameRow: Bool = false,
+    ended: Version? = nil, hash: UInt64, isDeleted: Bool, isDangling: Bool = false,
+    madeAt: Dating.Moment, keys: KeyNote = .none, _ table: ReplicaTable, _ key: Key,
+    _ edits: inout Edits
   ) throws -> Version {
     let dot = Dot(own, edits.next())
     // A row that is as it was when tracking ended is an image of that: who has not heard of the end
@@ -344,7 +353,8 @@ extension Store {
     let waiting = try pending.all(table: table.id, key: key)
     let earlier = waiting.first { $0.version.dot.origin == own }?.version
     var version = Version.edit(
-      dot, over: old, isSeen: isSeen, pending: besides ?? repeating ?? earlier, again: repeating,
+      dot, over: old, isSeen: isSeen, isSameRow: isSameRow,
+      pending: besides ?? repeating ?? earlier, again: repeating,
       above: isBaseline ? nil : deletions.stability.floors[table: table.seed, key: key],
       keys: isBaseline || unaltered != nil ? .none : keys, stamp: stamp, hash: hash,
       isDeleted: isDeleted)
@@ -356,6 +366,10 @@ extension Store {
       version = sane(version, at: moment).certified(
         dot, term: office.term, epoch: nextEpoch(over: old),
         at: Stamp(millisecondsSince1970: madeAt.at))
+      // What it has certified may come once more, and is no edit over this one.
+      if let old, !old.isTentative, old.term == office.term, !isSeen {
+        try anchor.overruled.put(old, by: version, table: table.id, key)
+      }
       // Its edit of the row from before it took office is not judged any more.
       try verdicts.supersede(dot.seq, table, key)
     } else {

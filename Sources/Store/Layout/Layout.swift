@@ -42,6 +42,7 @@ enum Layout {
   /// - `former`: rows that had to leave their key to another one, and their fresh keys.
   /// - `moving`: such rows, whole, until they are made again under a fresh key.
   /// - `unnoted`: rows that were folded before the row to which they refer.
+  /// - `unseen`: rows that were written by somebody who had not seen what stood, until that is folded.
   /// - `rekeyed`: what became of conflicts in which a row got a fresh key.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
   /// - `peer`: the members that were met, with their last good address.
@@ -206,6 +207,9 @@ enum Layout {
       ptbl INTEGER NOT NULL, pkey BLOB NOT NULL, tbl INTEGER NOT NULL, key BLOB NOT NULL,
       PRIMARY KEY(ptbl, pkey, tbl, key)
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_unseen(
+      tbl INTEGER NOT NULL, key BLOB NOT NULL, row BLOB, PRIMARY KEY(tbl, key)
+    );
     CREATE TABLE IF NOT EXISTS _flotilla_rekeyed(
       id INTEGER PRIMARY KEY, key BLOB NOT NULL, rows INTEGER NOT NULL
     );

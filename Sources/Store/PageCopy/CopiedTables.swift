@@ -22,7 +22,7 @@ package enum CopiedTables {
     "_flotilla_author", "_flotilla_choice", "_flotilla_dismissed", "_flotilla_lost",
     "_flotilla_rekeyed", "_flotilla_moving", "_flotilla_unnoted", "_flotilla_run",
     "_flotilla_progress", "_flotilla_overruled", "_flotilla_verdict",
-    "_flotilla_putback", "_flotilla_fresh", "_flotilla_peer",
+    "_flotilla_putback", "_flotilla_fresh", "_flotilla_peer", "_flotilla_unseen",
     "_flotilla_count", "_flotilla_answer", "_flotilla_change",
     "_flotilla_replaced", "_flotilla_reached",
   ]
