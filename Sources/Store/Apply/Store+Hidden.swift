@@ -12,6 +12,8 @@ extension Store {
     var content: Shelf.Entry?
     /// Whether the row stood in its table: he knew it as it was before.
     var isKnownRow = false
+    /// Whether it goes on to stand: an anchor has certified it, and is yet to judge the edit.
+    var standsOn = false
   }
 
   /// A row that has stood in its table, and that a program says it had not seen when it wrote that;
@@ -26,7 +28,19 @@ extension Store {
     let content =
       held.isDeleted
       ? table.keyEntry(key) : try mark.content(of: held, statements, beside: shelved)
-    return Hidden(version: held, content: content, isKnownRow: true)
+    let standsOn =
+      office.isHeld && !office.certifies && !held.isTentative && held.epoch > 0 && content != nil
+    return Hidden(version: held, content: content, isKnownRow: true, standsOn: standsOn)
+  }
+
+  /// What is written without having seen what an anchor has certified ranks below that, as it does
+  /// wherever two machines write. So that comes back into its table, until the anchor has judged:
+  /// else it would have lost for its author for that while.
+  func comeBack(
+    _ hidden: Hidden, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits, at moment: Int64
+  ) throws {
+    let now = Instant(uptime: 0, wall: moment, site: moment)
+    try meet(hidden.version, hidden.content, table, key, &edits, at: now)
   }
 
   /// Takes a row off the shelf whose key a program has written; nil if none is parked there.

@@ -249,13 +249,17 @@ extension Store {
       over: old ?? formerRows.former(of: row, table, key, statements), isSeen: isSeen,
       isSameRow: hidden?.isKnownRow == true, ended: ended, hash: hash, isDeleted: false,
       isDangling: isDangling, madeAt: then ?? madeAt, keys: keys, table, key, &edits)
+    if let hidden, hidden.standsOn { version.epoch = hidden.version.epoch - 1 }
     if isImage { version.image = old?.image ?? old?.first }
     if old != nil { settlement.noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
     if let held { try holdOverwritten(held, hidden?.content, table, key) }
-    if let hidden { try leave(hidden, under: version, row, table, key, at: madeAt.at) }
+    if let hidden, !hidden.standsOn {
+      try leave(hidden, under: version, row, table, key, at: madeAt.at)
+    }
     try rowVersions.keep(version, table, key, old: held)
     if isOverKept, shelved?.why == .columns { try contents.keep(beside, statements, table, key) }
     if isWaiting { try settlement.setAside(version, table, key, statements) }
+    if let hidden, hidden.standsOn { try comeBack(hidden, table, key, &edits, at: madeAt.at) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
     if row.isLong { return edits.addLong() }
     guard beside.altersRow else {
@@ -285,13 +289,17 @@ extension Store {
     else { return }
     let hidden = isHeld ? try overlooked(old, beside: shelved, mark, table, key) : nil
     if shelved != nil { try shelf.remove(table: table.id, key: key) }
-    let deleted = try make(
+    var deleted = try make(
       over: old, isSeen: hidden == nil, isSameRow: hidden != nil, hash: 0, isDeleted: true,
       madeAt: madeAt, table, key, &edits)
+    if let hidden, hidden.standsOn { deleted.epoch = hidden.version.epoch - 1 }
     try holdOverwritten(old, hidden?.content, table, key)
-    if let hidden { try leave(hidden, under: deleted, nil, table, key, at: madeAt.at) }
+    if let hidden, !hidden.standsOn {
+      try leave(hidden, under: deleted, nil, table, key, at: madeAt.at)
+    }
     try rowVersions.keep(deleted, table, key, old: isHeld ? old : nil)
     settlement.noteOrphans(of: table, key, isDeleted: true, at: madeAt)
+    if let hidden, hidden.standsOn { try comeBack(hidden, table, key, &edits, at: madeAt.at) }
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
   }
 

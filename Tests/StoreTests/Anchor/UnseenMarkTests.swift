@@ -177,6 +177,10 @@ import Testing
     try site.meet()
     #expect(try overlook(site.b, "UPDATE note SET text = 'server' WHERE id = 'r'"))
     try site.b.write("", at: 20)
+    // What was certified stands until the anchor has judged the other.
+    try site.meet([site.a, site.b])
+    #expect(try site.b.text() == "author" && site.b.pendingTexts == ["server"])
+    #expect(try site.a.text() == "author" && site.a.conflicts().isEmpty)
     try site.meet()
     #expect(try site.isEqual)
     let isRejected = rule == "server-wins-on-conflict"
@@ -188,6 +192,29 @@ import Testing
     #expect(try site.anchor.conflicts() == [line])
     #expect(try site.a.conflicts() == (isRejected ? [] : [line]))
     #expect(try site.b.conflicts() == (isRejected ? [line] : []))
+  }
+
+  @Test(arguments: [true, false])
+  func `is judged where either is a delete`(isAuthors: Bool) throws {
+    let site = try AnchorSite("client-wins")
+    let (delete, update) = (
+      "DELETE FROM note WHERE id = 'r'", "INSERT OR REPLACE INTO note VALUES ('r', 'text')"
+    )
+    try site.a.write(isAuthors ? delete : update, at: 10)
+    try site.meet()
+    #expect(try overlook(site.b, isAuthors ? update : delete))
+    try site.b.write("", at: 20)
+    #expect(try site.b.text() == (isAuthors ? nil : "text"))
+    #expect(try site.b.pendingTexts == [isAuthors ? "text" : "(deleted)"])
+    try site.meet()
+    #expect(try site.isEqual && site.a.text() == nil)
+    let line =
+      isAuthors
+      ? "text lost to (deleted): already-deleted (client-wins)"
+      : "text lost to (deleted): unseen (client-wins)"
+    #expect(try site.anchor.conflicts() == [line])
+    #expect(try site.a.conflicts() == (isAuthors ? [] : [line]))
+    #expect(try site.b.conflicts() == (isAuthors ? [line] : []))
   }
 
   /// What the anchor itself takes in stands at once.
