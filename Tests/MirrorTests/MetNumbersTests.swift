@@ -64,8 +64,8 @@ struct `What refers to a number of the server` {
       let concerns = session.concerned(by: visits)
       let elders = try session.elders(of: concerns, before: session.standing(concerns))
       #expect(elders.map(\.key) == [[.integer(5)]])
-      #expect(
-        try session.touched(visits, of: concerns, before: [:]) == Set((visits + news.prefix(1)).map(\.name)))
+      let touched = try session.touched(visits, of: concerns, before: [:])
+      #expect(touched == Set((visits + news.prefix(1)).map(\.name)))
     }
   }
 }
