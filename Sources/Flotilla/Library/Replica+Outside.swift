@@ -38,8 +38,8 @@ extension Replica {
     /// `standing`, nil if it was deleted. So the two meet as edits of two machines do: by the
     /// table's rule, and with a word to whose edit is lost.
     ///
-    /// False if this node itself has made what stood. Then nothing is said: its loser is to be noted
-    /// here, by `note`.
+    /// False if this node itself has made what stood. Then nothing is said, and `note` is for the
+    /// loser.
     package func leaveToMerging(
       _ table: String, key: [SQLite.Value], over standing: Row?, on connection: Connection
     ) throws(SQLiteError) -> Bool {

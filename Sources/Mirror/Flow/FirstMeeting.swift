@@ -45,9 +45,9 @@ final class FirstMeeting {
     }
   }
 
-  /// A row of which the server has another content goes out later.
-  func leave(_ row: RowKey) {
-    if tables[row.number] != nil, left.count < Self.most { left.insert(row) }
+  /// Rows of which the server has another content go out later.
+  func leave(_ rows: some Sequence<RowKey>) {
+    for row in rows where tables[row.number] != nil && left.count < Self.most { left.insert(row) }
   }
 
   /// Those of which the server may have a content that was never here.

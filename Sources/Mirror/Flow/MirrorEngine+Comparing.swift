@@ -270,12 +270,9 @@ extension MirrorEngine {
     let gone =
       policy == .reunion ? try await deleted(rows.filter { $0.row == nil }, link) : []
     var (outgoing, over): ([[Value]], [RowKey: [Value]]) = ([], [:])
-    for row in rows {
-      guard !moving.contains(row.name), !owed.contains(row.name) else {
-        // Who brings it does not know that the two never met.
-        if there[row.name] != nil { session.meeting.leave(row.name) }
-        continue
-      }
+    // Who brings those does not know that the two never met.
+    session.meeting.leave(there.keys.filter { moving.contains($0) || owed.contains($0) })
+    for row in rows where !moving.contains(row.name) && !owed.contains(row.name) {
       guard let raw = there[row.name] else {
         if row.row != nil { outgoing.append(row.key) }
         continue

@@ -46,7 +46,7 @@ extension MirrorSession {
     meeting.meet(outcome.gone.map(\.name))
     for one in outcome.aside {
       debts.owe(one.row, one.reason)
-      if outcome.overwritten[one.row.name] != nil { meeting.leave(one.row.name) }
+      if outcome.overwritten[one.row.name] != nil { meeting.leave([one.row.name]) }
     }
     sent += outcome.gone.count
     lastWord = .now

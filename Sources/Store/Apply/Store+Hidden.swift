@@ -16,6 +16,15 @@ extension Store {
     var standsOn = false
   }
 
+  /// What stands and was not seen by who has written a row under its key.
+  func unseen(
+    _ held: Version, beside shelved: Shelf.Entry?, _ mark: UnseenMarks.Mark?,
+    _ table: ReplicaTable, _ key: Key
+  ) throws -> Hidden? {
+    try hide(held, beside: shelved, table, key)
+      ?? overlooked(held, beside: shelved, mark, table, key)
+  }
+
   /// A row that has stood in its table, and that a program says it had not seen when it wrote that;
   /// nil if it does not say so. What this node has made it has seen, whoever writes for it.
   func overlooked(
@@ -31,6 +40,21 @@ extension Store {
     let standsOn =
       office.isHeld && !office.certifies && !held.isTentative && held.epoch > 0 && content != nil
     return Hidden(version: held, content: content, isKnownRow: true, standsOn: standsOn)
+  }
+
+  /// What stood when a program wrote a row, or deleted it: it is kept for an anchor or for a log, as
+  /// far as that is to be, or ranks above what was written.
+  func leave(
+    _ old: Version, _ hidden: Hidden?, under version: inout Version, _ row: StandingRow?,
+    _ table: ReplicaTable, _ key: Key, at moment: Int64
+  ) throws {
+    try holdOverwritten(old, hidden?.content, table, key)
+    guard let hidden else { return }
+    if hidden.standsOn {
+      version.epoch = hidden.version.epoch - 1
+    } else {
+      try leave(hidden, under: version, row, table, key, at: moment)
+    }
   }
 
   /// What is written without having seen what an anchor has certified ranks below that, as it does

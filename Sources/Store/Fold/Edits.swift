@@ -45,6 +45,15 @@ struct Edits {
     if isEncoded, makeRoom(values.count) { writer.add(shape, version, encoded: values) }
   }
 
+  /// The same of a row as it stands, with what is kept beside it.
+  mutating func add(
+    _ version: Version, _ row: StandingRow, _ beside: Beside, _ statements: RowStatements
+  ) {
+    if row.isLong { return addLong() }
+    guard beside.altersRow else { return add(statements.shape, version, encoded: row.encoded) }
+    add(statements.shape(with: beside.extras), version, .values(beside.said(row.values ?? [])))
+  }
+
   /// Begins a new batch if the last one has no room for so many bytes; false if nothing is encoded
   /// any more.
   private mutating func makeRoom(_ size: Int) -> Bool {

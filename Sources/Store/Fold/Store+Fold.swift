@@ -232,10 +232,7 @@ extension Store {
       return
     }
     if beside.outgrowNulls(statements) { (hash, isOverKept) = (row.hash(beside), true) }
-    let hidden = try held.flatMap { held in
-      try hide(held, beside: shelved, table, key)
-        ?? overlooked(held, beside: shelved, mark, table, key)
-    }
+    let hidden = try held.flatMap { try unseen($0, beside: shelved, mark, table, key) }
     // As it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
@@ -249,24 +246,15 @@ extension Store {
       over: old ?? formerRows.former(of: row, table, key, statements), isSeen: isSeen,
       isSameRow: hidden?.isKnownRow == true, ended: ended, hash: hash, isDeleted: false,
       isDangling: isDangling, madeAt: then ?? madeAt, keys: keys, table, key, &edits)
-    if let hidden, hidden.standsOn { version.epoch = hidden.version.epoch - 1 }
     if isImage { version.image = old?.image ?? old?.first }
     if old != nil { settlement.noteOrphans(of: table, key, isDeleted: false, at: madeAt) }
-    if let held { try holdOverwritten(held, hidden?.content, table, key) }
-    if let hidden, !hidden.standsOn {
-      try leave(hidden, under: version, row, table, key, at: madeAt.at)
-    }
+    if let held { try leave(held, hidden, under: &version, row, table, key, at: madeAt.at) }
     try rowVersions.keep(version, table, key, old: held)
     if isOverKept, shelved?.why == .columns { try contents.keep(beside, statements, table, key) }
     if isWaiting { try settlement.setAside(version, table, key, statements) }
     if let hidden, hidden.standsOn { try comeBack(hidden, table, key, &edits, at: madeAt.at) }
     if held == nil || hidden != nil { try noteChildren(of: table, key, &edits) }
-    if row.isLong { return edits.addLong() }
-    guard beside.altersRow else {
-      return edits.add(statements.shape, version, encoded: row.encoded)
-    }
-    edits.add(
-      statements.shape(with: beside.extras), version, .values(beside.said(row.values ?? [])))
+    edits.add(version, row, beside, statements)
   }
 
   /// A row that is in its table no more was deleted. One that went with its table was not: since
@@ -292,11 +280,7 @@ extension Store {
     var deleted = try make(
       over: old, isSeen: hidden == nil, isSameRow: hidden != nil, hash: 0, isDeleted: true,
       madeAt: madeAt, table, key, &edits)
-    if let hidden, hidden.standsOn { deleted.epoch = hidden.version.epoch - 1 }
-    try holdOverwritten(old, hidden?.content, table, key)
-    if let hidden, !hidden.standsOn {
-      try leave(hidden, under: deleted, nil, table, key, at: madeAt.at)
-    }
+    try leave(old, hidden, under: &deleted, nil, table, key, at: madeAt.at)
     try rowVersions.keep(deleted, table, key, old: isHeld ? old : nil)
     settlement.noteOrphans(of: table, key, isDeleted: true, at: madeAt)
     if let hidden, hidden.standsOn { try comeBack(hidden, table, key, &edits, at: madeAt.at) }

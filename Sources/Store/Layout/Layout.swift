@@ -42,7 +42,7 @@ enum Layout {
   /// - `former`: rows that had to leave their key to another one, and their fresh keys.
   /// - `moving`: such rows, whole, until they are made again under a fresh key.
   /// - `unnoted`: rows that were folded before the row to which they refer.
-  /// - `unseen`: rows that were written by somebody who had not seen what stood, until that is folded.
+  /// - `unseen`: rows that were written by who had not seen what stood, until they are folded.
   /// - `rekeyed`: what became of conflicts in which a row got a fresh key.
   /// - `progress`: how far an interrupted catch-up was worked through, per sender.
   /// - `peer`: the members that were met, with their last good address.
