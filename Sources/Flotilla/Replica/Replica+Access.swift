@@ -10,8 +10,9 @@ extension Replica {
 
   var sidecar: Sidecar { Sidecar(database: path) }
 
-  /// Asks the running node, or does `work` with a node of its own if none runs. It is in the program
-  /// once, not for each type of an answer (decision 0087).
+  /// Asks the running node, or does `work` with a node of its own if none runs.
+  ///
+  /// It is in the program once, not for each type of an answer (decision 0087).
   @_semantics("optimize.sil.specialize.generic.never")
   func perform<Body: Codable & Sendable>(
     _ request: ControlRequest, mode: Node.Mode = .offline, within timeout: Duration? = nil,
