@@ -50,61 +50,30 @@ actor StoreActor {
   /// A run has begun: the file hears of it before anything else is changed in it.
   func begin(run: UInt64) { newRun = run }
 
-  /// What is left to be done after a hold of the write lock: the same work goes on, or nobody waits
-  /// for it.
-  private enum Rest { case none, more, later }
-
-  /// Runs `body`, which changes the file, once programs have had the free moment that they are
-  /// owed; while another program has the write lock, others may look at the file in between.
+  /// Runs `body`, which changes the file; while another program has the write lock, others may
+  /// look at the file in between.
+  ///
+  /// It is in the program once, not for each type of a result (decision 0087).
   @_semantics("optimize.sil.specialize.generic.never")
   func patiently<Result: Sendable>(
     until deadline: Int64 = .max, _ body: @Sendable (Store) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
-    try await inTurn(until: deadline) { (store) throws(StoreError) in
-      (try body(store), Rest.none)
-    }.result
-  }
-
-  /// The same, and tells for how many µs the lock was held. That is noted before anybody else has
-  /// the actor: whoever waits for it would take the lock again at once.
-  ///
-  /// It is in the program once, not for each type of a result (decision 0087).
-  @_semantics("optimize.sil.specialize.generic.never")
-  private func inTurn<Result>(
-    until deadline: Int64 = .max, _ body: (Store) throws(StoreError) -> (Result, Rest)
-  ) async throws(StoreError) -> (result: Result, held: Int64) {
     let end = min(deadline, Uptime.now + Int64(ReplicaFile.busyTimeout))
     while true {
-      // No call is awaited between this look and the hold: others may go on in any that is.
-      if let moment = owed(until: end) {
-        await wait(until: moment)
-        continue
-      }
       let store = try opened()
-      let before = store.file.lockHeld
       do {
-        let (result, rest) = try trying(store, body)
-        let held = (store.file.lockHeld - before).microseconds
-        if isShared { note(held, rest) }
-        return (result, held)
+        store.file.setPatience(Self.turn)
+        defer { store.file.setPatience() }
+        if let run = newRun {
+          try store.lives.begin(run: run)
+          newRun = nil
+        }
+        return try body(store)
       } catch {
         guard error.cause?.isBusy == true, Uptime.now < end else { throw error }
       }
       await wait(until: Uptime.now + Self.gap)
     }
-  }
-
-  /// One try of it, which waits for the lock for a turn.
-  private func trying<Result>(
-    _ store: Store, _ body: (Store) throws(StoreError) -> (Result, Rest)
-  ) throws(StoreError) -> (Result, Rest) {
-    store.file.setPatience(Self.turn)
-    defer { store.file.setPatience() }
-    if let run = newRun {
-      try store.lives.begin(run: run)
-      newRun = nil
-    }
-    return try body(store)
   }
 
   /// Closes the file; whatever comes later fails.
@@ -149,15 +118,20 @@ actor StoreActor {
   private func mergeOnce(
     _ slice: MergeSlice, isLimited: Bool
   ) async throws(StoreError) -> (MergeOutcome, Position)? {
-    let (done, held) = try await inTurn { (store) throws(StoreError) in
-      let outcome =
+    let isBulk = isShared && slice.isLong
+    if isShared { await waitForTurn() }
+    let (outcome, position, held) = try await patiently { (store) throws(StoreError) in
+      let before = store.file.lockHeld
+      return (
         try isLimited
-        ? store.mergeIfRoom(slice, at: clock.now) : store.merge(slice, at: clock.now)
-      return ((outcome, store.position), slice.isLong ? .more : .none)
+          ? store.mergeIfRoom(slice, at: clock.now) : store.merge(slice, at: clock.now),
+        store.position, (store.file.lockHeld - before).microseconds
+      )
     }
-    guard let outcome = done.0 else { return nil }
+    if isBulk && held > 0 || isShared && Self.isLong(held) { try note(held) }
+    guard let outcome else { return nil }
     if slice.isFull { mergeSize.held(for: held / 1_000) }
-    return (outcome, done.1)
+    return (outcome, position)
   }
 
   /// Folds one slice of what applications wrote, and tells for how many µs it held the write lock;
@@ -167,16 +141,22 @@ actor StoreActor {
   func fold(
     until deadline: Int64 = .max, isSent: Bool = true
   ) async throws(StoreError) -> (FoldResult, Position, held: Int64) {
-    let ((result, position), held) = try await inTurn(until: deadline) {
+    await waitForTurn()
+    let (rows, verdicts) = (foldSize.rows, verdictSize.rows)
+    let (result, position, held) = try await patiently(until: deadline) {
       (store) throws(StoreError) in
-      (store.pace.journalEntries, store.pace.comparedRows) = (foldSize.rows, foldSize.rows)
-      (store.pace.judgedRows, store.pace.sendsEdits) = (verdictSize.rows, isSent)
+      (store.pace.journalEntries, store.pace.comparedRows) = (rows, rows)
+      (store.pace.judgedRows, store.pace.sendsEdits) = (verdicts, isSent)
       defer { store.pace.sendsEdits = true }
-      let result = try store.fold(at: clock.now)
-      let isForOthers = result.versions == 0 && result.movesParked
+      let before = store.file.lockHeld
       return (
-        (result, store.position), !result.hasMore ? .none : isForOthers ? .later : .more
+        try store.fold(at: clock.now), store.position, (store.file.lockHeld - before).microseconds
       )
+    }
+    if result.hasMore || Self.isLong(held) {
+      // Nobody waits for rows that are parked for others, or come back: who writes goes first.
+      let isForOthers = result.versions == 0 && result.movesParked
+      try note(held, least: isForOthers ? Courtesy.shortPause : 0)
     }
     if result.leavesOfficeWork, !result.isUnfolded {
       verdictSize.held(for: held / 1_000)
@@ -186,20 +166,17 @@ actor StoreActor {
     return (result, position, held)
   }
 
+  /// Whether programs that have waited meanwhile are owed a free moment. Rows that get fresh keys,
+  /// or a long row, may take the lock for long though nothing more waits.
+  private static func isLong(_ held: Int64) -> Bool { held > Courtesy.least * 1_000 }
+
   /// Notes that the write lock was held for so many µs, and whether a program has written of late.
-  private func note(_ held: Int64, _ rest: Rest) {
-    // Rows that get fresh keys, or a long row, may take it for long though nothing more waits: who
-    // has waited meanwhile is owed a free moment, too.
-    guard rest == .none ? held > Courtesy.least * 1_000 : held > 0 else { return }
+  private func note(_ held: Int64, least: Int64 = 0) throws(StoreError) {
     let end = Uptime.now
-    // What was done counts, even if the file cannot be asked any more: the next access says why.
-    if let version = try? store?.file.dataVersion() {
-      others.looked(version: version, cuts: checkpointer?.cuts ?? 0, at: end)
-    }
-    // Nobody waits for rows that are parked for others, or come back: who writes goes first.
+    let version = try opened().file.dataVersion()
+    others.looked(version: version, cuts: checkpointer?.cuts ?? 0, at: end)
     courtesy.held(
-      from: end - held / 1_000, to: end, isWanted: others.write(at: end), isAlone: rest == .none,
-      least: rest == .later ? Courtesy.shortPause : 0)
+      from: end - held / 1_000, to: end, isWanted: others.write(at: end), least: least)
   }
 
   /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.
@@ -211,11 +188,11 @@ actor StoreActor {
     return try await fold(isSent: isSent)
   }
 
-  /// Until when the lock is left to programs, if it is.
-  private func owed(until deadline: Int64) -> Int64? {
-    let now = Uptime.now
-    guard isShared, courtesy.nextHold > now, deadline > now, !Task.isCancelled else { return nil }
-    return min(courtesy.nextHold, deadline)
+  /// Waits until the lock may be taken again. Who waited beside may have had it meanwhile.
+  private func waitForTurn() async {
+    while courtesy.nextHold > Uptime.now, !Task.isCancelled {
+      await wait(until: courtesy.nextHold)
+    }
   }
 
   private func wait(until moment: Int64) async {
