@@ -29,9 +29,11 @@ extension Pairing {
     case late
   }
 
-  /// Tells what is found until nothing new is seen for a while and all attempts have ended: among a
-  /// thousand false services the inviter may be the last one that Avahi finds the address of. Where
-  /// there is no discovery it ends at once: who has typed the command is not to wait for nothing.
+  /// Tells what is found until nothing new is seen for a while and all attempts have ended. Among a
+  /// thousand false services the inviter may be the last one that Avahi finds the address of.
+  ///
+  /// Where there is no discovery it ends at once: who has typed the command is not to wait for
+  /// nothing.
   func search(_ told: AsyncStream<Attempt>.Continuation) async {
     let (steps, next) = AsyncStream<Step>.makeStream()
     await withTaskGroup(of: Void.self) { group in

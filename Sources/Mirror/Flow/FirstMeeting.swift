@@ -4,7 +4,7 @@ import SQLite
 ///
 /// Patient 5 is Ann on the server and Bob here, since before there was a mirror. A program makes
 /// Bob Bill while all rows are compared. That goes out as any change does, and nobody would know of
-/// Ann: so what the server has of such a row is kept in the conflict log before it is overwritten.
+/// Ann. So what the server has of such a row is kept in the conflict log before it is overwritten.
 final class FirstMeeting {
   /// So many rows are kept in mind; of others too much is logged rather than too little.
   private static let most = 100_000

@@ -42,8 +42,8 @@ extension Store {
     return Hidden(version: held, content: content, isKnownRow: true, standsOn: standsOn)
   }
 
-  /// What stood when a program wrote a row, or deleted it: it is kept for an anchor or for a log,
-  /// as far as that is to be, or ranks above what was written.
+  /// What stood when a program wrote a row, or deleted it, is kept for an anchor or for a log, as
+  /// far as that is to be. What goes on to stand ranks above what was written.
   func leave(
     _ old: Version, _ hidden: Hidden?, under version: inout Version, _ row: StandingRow?,
     _ table: ReplicaTable, _ key: Key, at moment: Int64
