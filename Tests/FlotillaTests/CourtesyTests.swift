@@ -1,6 +1,8 @@
+import Glibc
 import Testing
 
 @testable import Flotilla
+@testable import Store
 
 /// The share of the write lock that others get while a catch-up goes on.
 @Suite struct CourtesyTests {
@@ -66,6 +68,37 @@ import Testing
     var courtesy = Courtesy()
     courtesy.held(from: 100_000, to: 100_010, isWanted: true)
     #expect(courtesy.nextHold == 100_020)
+  }
+
+  @Test func `is left for no longer than somebody sleeps after a hold that no other follows`() {
+    var courtesy = Courtesy()
+    courtesy.held(from: 100_000, to: 116_000, isWanted: true, isAlone: true)
+    #expect(courtesy.nextHold == 116_000 + Courtesy.longPause)
+    courtesy.held(from: 117_000, to: 117_040, isWanted: true, isAlone: true)
+    #expect(courtesy.nextHold == 117_080)
+  }
+
+  /// An actor goes on with the next one who waits before the first one hears that it is done.
+  @Test func `is left by several who take the lock at the same time, too`() async throws {
+    try await TestSite.with { site in
+      let actor = try await StoreActor(path: site.replica("a").path)
+      let holds = try await withThrowingTaskGroup { group in
+        for _ in 0..<6 {
+          group.addTask {
+            try await actor.patiently { (store) throws(StoreError) in
+              let start = Uptime.now
+              _ = try store.file.transaction { usleep(50_000) }
+              return start...Uptime.now
+            }
+          }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      await actor.close()
+      let sorted = holds.sorted { $0.lowerBound < $1.lowerBound }
+      let pauses = zip(sorted, sorted.dropFirst()).map { $1.lowerBound - $0.upperBound }
+      #expect(pauses.count { $0 >= Courtesy.shortPause - 1 } >= 2)
+    }
   }
 
   @Test func `programs write if the file shows a commit within a second after another one`() {

@@ -31,12 +31,16 @@ struct Courtesy: Sendable {
   }
 
   /// The lock was held from `start` to `end`; `isWanted` if programs write, too. It is free for
-  /// `least` ms in any case.
-  mutating func held(from start: Int64, to end: Int64, isWanted: Bool, least: Int64 = 0) {
+  /// `least` ms in any case. A hold that is one of a kind, such as an undo that takes seconds, is
+  /// followed by a long free moment at most: who waits finds that.
+  mutating func held(
+    from start: Int64, to end: Int64, isWanted: Bool, isAlone: Bool = false, least: Int64 = 0
+  ) {
     // After a quiet time a new series of holds begins.
     if start - nextHold > Self.period { lastLongPause = start }
     if start - nextHold > Self.shortPause { seriesStart = start }
-    var pause = isWanted ? max(1, end - start) : 0
+    let share = isAlone ? min(end - start, Self.longPause) : end - start
+    var pause = isWanted ? max(1, share) : 0
     if isWanted, end - lastLongPause >= Self.period {
       pause = max(pause, Self.longPause)
     } else if !isWanted, end - seriesStart >= Self.series {

@@ -50,30 +50,61 @@ actor StoreActor {
   /// A run has begun: the file hears of it before anything else is changed in it.
   func begin(run: UInt64) { newRun = run }
 
-  /// Runs `body`, which changes the file; while another program has the write lock, others may
-  /// look at the file in between.
-  ///
-  /// It is in the program once, not for each type of a result (decision 0087).
+  /// What is left to be done after a hold of the write lock: the same work goes on, or nobody waits
+  /// for it.
+  private enum Rest { case none, more, later }
+
+  /// Runs `body`, which changes the file, once programs have had the free moment that they are
+  /// owed; while another program has the write lock, others may look at the file in between.
   @_semantics("optimize.sil.specialize.generic.never")
   func patiently<Result: Sendable>(
     until deadline: Int64 = .max, _ body: @Sendable (Store) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
+    try await inTurn(until: deadline) { (store) throws(StoreError) in
+      (try body(store), Rest.none)
+    }.result
+  }
+
+  /// The same, and tells for how many µs the lock was held. That is noted before anybody else has
+  /// the actor: whoever waits for it would take the lock again at once.
+  ///
+  /// It is in the program once, not for each type of a result (decision 0087).
+  @_semantics("optimize.sil.specialize.generic.never")
+  private func inTurn<Result>(
+    until deadline: Int64 = .max, _ body: (Store) throws(StoreError) -> (Result, Rest)
+  ) async throws(StoreError) -> (result: Result, held: Int64) {
     let end = min(deadline, Uptime.now + Int64(ReplicaFile.busyTimeout))
     while true {
+      // No call is awaited between this look and the hold: others may go on in any that is.
+      if let moment = owed(until: end) {
+        await wait(until: moment)
+        continue
+      }
       let store = try opened()
+      let before = store.file.lockHeld
       do {
-        store.file.setPatience(Self.turn)
-        defer { store.file.setPatience() }
-        if let run = newRun {
-          try store.lives.begin(run: run)
-          newRun = nil
-        }
-        return try body(store)
+        let (result, rest) = try trying(store, body)
+        let held = (store.file.lockHeld - before).microseconds
+        if isShared { note(held, rest) }
+        return (result, held)
       } catch {
         guard error.cause?.isBusy == true, Uptime.now < end else { throw error }
       }
       await wait(until: Uptime.now + Self.gap)
     }
+  }
+
+  /// One try of it, which waits for the lock for a turn.
+  private func trying<Result>(
+    _ store: Store, _ body: (Store) throws(StoreError) -> (Result, Rest)
+  ) throws(StoreError) -> (Result, Rest) {
+    store.file.setPatience(Self.turn)
+    defer { store.file.setPatience() }
+    if let run = newRun {
+      try store.lives.begin(run: run)
+      newRun = nil
+    }
+    return try body(store)
   }
 
   /// Closes the file; whatever comes later fails.
@@ -118,20 +149,15 @@ actor StoreActor {
   private func mergeOnce(
     _ slice: MergeSlice, isLimited: Bool
   ) async throws(StoreError) -> (MergeOutcome, Position)? {
-    let isBulk = isShared && slice.isLong
-    if isShared { await waitForTurn() }
-    let (outcome, position, held) = try await patiently { (store) throws(StoreError) in
-      let before = store.file.lockHeld
-      return (
+    let (done, held) = try await inTurn { (store) throws(StoreError) in
+      let outcome =
         try isLimited
-          ? store.mergeIfRoom(slice, at: clock.now) : store.merge(slice, at: clock.now),
-        store.position, (store.file.lockHeld - before).microseconds
-      )
+        ? store.mergeIfRoom(slice, at: clock.now) : store.merge(slice, at: clock.now)
+      return ((outcome, store.position), slice.isLong ? .more : .none)
     }
-    if isBulk && held > 0 || isShared && Self.isLong(held) { try note(held) }
-    guard let outcome else { return nil }
+    guard let outcome = done.0 else { return nil }
     if slice.isFull { mergeSize.held(for: held / 1_000) }
-    return (outcome, position)
+    return (outcome, done.1)
   }
 
   /// Folds one slice of what applications wrote, and tells for how many µs it held the write lock;
@@ -141,22 +167,16 @@ actor StoreActor {
   func fold(
     until deadline: Int64 = .max, isSent: Bool = true
   ) async throws(StoreError) -> (FoldResult, Position, held: Int64) {
-    await waitForTurn()
-    let (rows, verdicts) = (foldSize.rows, verdictSize.rows)
-    let (result, position, held) = try await patiently(until: deadline) {
+    let ((result, position), held) = try await inTurn(until: deadline) {
       (store) throws(StoreError) in
-      (store.pace.journalEntries, store.pace.comparedRows) = (rows, rows)
-      (store.pace.judgedRows, store.pace.sendsEdits) = (verdicts, isSent)
+      (store.pace.journalEntries, store.pace.comparedRows) = (foldSize.rows, foldSize.rows)
+      (store.pace.judgedRows, store.pace.sendsEdits) = (verdictSize.rows, isSent)
       defer { store.pace.sendsEdits = true }
-      let before = store.file.lockHeld
-      return (
-        try store.fold(at: clock.now), store.position, (store.file.lockHeld - before).microseconds
-      )
-    }
-    if result.hasMore || Self.isLong(held) {
-      // Nobody waits for rows that are parked for others, or come back: who writes goes first.
+      let result = try store.fold(at: clock.now)
       let isForOthers = result.versions == 0 && result.movesParked
-      try note(held, least: isForOthers ? Courtesy.shortPause : 0)
+      return (
+        (result, store.position), !result.hasMore ? .none : isForOthers ? .later : .more
+      )
     }
     if result.leavesOfficeWork, !result.isUnfolded {
       verdictSize.held(for: held / 1_000)
@@ -166,17 +186,20 @@ actor StoreActor {
     return (result, position, held)
   }
 
-  /// Whether programs that have waited meanwhile are owed a free moment. Rows that get fresh keys,
-  /// or a long row, may take the lock for long though nothing more waits.
-  private static func isLong(_ held: Int64) -> Bool { held > Courtesy.least * 1_000 }
-
   /// Notes that the write lock was held for so many µs, and whether a program has written of late.
-  private func note(_ held: Int64, least: Int64 = 0) throws(StoreError) {
+  private func note(_ held: Int64, _ rest: Rest) {
+    // Rows that get fresh keys, or a long row, may take it for long though nothing more waits: who
+    // has waited meanwhile is owed a free moment, too.
+    guard rest == .none ? held > Courtesy.least * 1_000 : held > 0 else { return }
     let end = Uptime.now
-    let version = try opened().file.dataVersion()
-    others.looked(version: version, cuts: checkpointer?.cuts ?? 0, at: end)
+    // What was done counts, even if the file cannot be asked any more: the next access says why.
+    if let version = try? store?.file.dataVersion() {
+      others.looked(version: version, cuts: checkpointer?.cuts ?? 0, at: end)
+    }
+    // Nobody waits for rows that are parked for others, or come back: who writes goes first.
     courtesy.held(
-      from: end - held / 1_000, to: end, isWanted: others.write(at: end), least: least)
+      from: end - held / 1_000, to: end, isWanted: others.write(at: end), isAlone: rest == .none,
+      least: rest == .later ? Courtesy.shortPause : 0)
   }
 
   /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.
@@ -188,11 +211,11 @@ actor StoreActor {
     return try await fold(isSent: isSent)
   }
 
-  /// Waits until the lock may be taken again. Who waited beside may have had it meanwhile.
-  private func waitForTurn() async {
-    while courtesy.nextHold > Uptime.now, !Task.isCancelled {
-      await wait(until: courtesy.nextHold)
-    }
+  /// Until when the lock is left to programs, if it is.
+  private func owed(until deadline: Int64) -> Int64? {
+    let now = Uptime.now
+    guard isShared, courtesy.nextHold > now, deadline > now, !Task.isCancelled else { return nil }
+    return min(courtesy.nextHold, deadline)
   }
 
   private func wait(until moment: Int64) async {

@@ -27,26 +27,33 @@ package struct FoldResult: Sendable {
 }
 
 extension Store {
+  /// What a fold does besides what programs have written.
+  private enum Extent { case all, written }
+
   /// Turns one slice of the journal into versions, in a transaction of its own.
-  package func fold(at now: Instant) throws(StoreError) -> FoldResult {
+  package func fold(at now: Instant) throws(StoreError) -> FoldResult { try fold(.all, at: now) }
+
+  private func fold(_ extent: Extent, at now: Instant) throws(StoreError) -> FoldResult {
     try file.recover()
     try lives.requireSameFile()
     try inspectSchema()
     journal.look(at: now)
     // What cannot be stamped waits in the journal, where nobody sees it.
     guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
-    let (isEmpty, isQuiet) = try reporting { () throws(SQLiteError) in
+    let (isEmpty, isFolded, isQuiet) = try reporting { () throws(SQLiteError) in
       let isEmpty = try Journal.isEmpty(on: connection)
       guard isEmpty, try tables.comparing() == nil, try journal.unseen.areNone,
         settlement.references.signature == parking.signature
-      else { return (isEmpty, false) }
+      else { return (isEmpty, false, false) }
       guard try !hasOfficeWork(), !deletions.isSweeping, !settlement.isMakingWay else {
-        return (true, false)
+        return (true, true, false)
       }
-      return (true, try !settlement.isRecalling)
+      return (true, true, try !settlement.isRecalling)
     }
     if isEmpty { journal.settle(at: now) }
-    if isQuiet { return FoldResult(versions: 0, push: nil, hasMore: false) }
+    if isQuiet || isFolded && extent == .written {
+      return FoldResult(versions: 0, push: nil, hasMore: !isQuiet)
+    }
     // What is there already is read and sorted without the write lock.
     try reporting { () throws(SQLiteError) in try readJournal(at: now) }
     var steps: [Crowd.Step] = []
@@ -54,7 +61,7 @@ extension Store {
     parking.crowd.limit = nil
     defer { parking.crowd.limit = limit }
     do {
-      let result = try foldOnce(&steps, at: now)
+      let result = try foldOnce(extent, &steps, at: now)
       parking.crowd.note(steps)
       return result
     } catch {
@@ -66,7 +73,7 @@ extension Store {
   }
 
   private func foldOnce(
-    _ steps: inout [Crowd.Step], at now: Instant
+    _ extent: Extent, _ steps: inout [Crowd.Step], at now: Instant
   ) throws(StoreError) -> FoldResult {
     try transaction {
       try followSchema()
@@ -76,11 +83,13 @@ extension Store {
         try finish(&edits)
         try rekey(&edits, at: now)
       }
-      if !more { try workInOffice(&edits, at: now) }
-      if !more { try sweepSlice(&edits, at: now) }
-      if !more, settlement.isMakingWay {
-        try finish(&edits)
-        steps = try settlement.makeWaySlice()
+      if !more, extent == .all {
+        try workInOffice(&edits, at: now)
+        try sweepSlice(&edits, at: now)
+        if settlement.isMakingWay {
+          try finish(&edits)
+          steps = try settlement.makeWaySlice()
+        }
       }
       try conclude(&edits, at: now)
       var result = try result(of: edits)
@@ -104,8 +113,8 @@ extension Store {
   func foldWritten(at now: Instant) throws(StoreError) -> FoldResult {
     parking.crowd.rest()
     defer { parking.crowd.goOn() }
-    var last = try fold(at: now)
-    while last.isUnfolded { last = try fold(at: now) }
+    var last = try fold(.written, at: now)
+    while last.isUnfolded { last = try fold(.written, at: now) }
     return last
   }
 
