@@ -178,8 +178,7 @@ import Testing
       let waits = try await actor.run { (store) throws(StoreError) in try store.hasBacklog() }
       let now = actor.clock.now
       #expect(waits && now.site == nil)
-      let folded = try await actor.foldBacklog()
-      #expect(folded == nil)
+      try await actor.foldBacklog { _, _ in Issue.record("something was folded") }
       await actor.close()
     }
   }

@@ -101,9 +101,7 @@ extension Node {
 
   /// Folds until what waits fits into one commit.
   func foldBacklog() async throws(StoreError) {
-    while let (result, position, _) = try await store.foldBacklog() {
-      await folded(result, position)
-    }
+    try await store.foldBacklog { await self.folded($0, $1) }
   }
 
   /// Tells every session what was folded here.

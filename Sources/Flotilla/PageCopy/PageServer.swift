@@ -258,9 +258,7 @@ actor PageServer {
     let (path, clock) = (path, store.clock)
     try requireRoom()
     let source = try await reporting(path) { () async throws(StoreError) -> Locked<PageSource?> in
-      while let (fold, position, _) = try await store.foldBacklog() {
-        await folded(fold, position)
-      }
+      try await store.foldBacklog(folded)
       await store.makeRoom()
       let (source, fold, position) = try await store.patiently { (store) throws(StoreError) in
         let source = try store.openPages(to: path, at: clock.now)

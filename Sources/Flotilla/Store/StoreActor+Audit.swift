@@ -118,7 +118,7 @@ extension StoreActor {
   private func opening<Result: Sendable>(
     _ told: Told, _ body: @Sendable (Store) throws(StoreError) -> Result
   ) async throws(StoreError) -> Result {
-    while let (fold, position, _) = try await foldBacklog() { await told(fold, position) }
+    try await foldBacklog(told)
     await makeRoom()
     return try await patiently(body)
   }

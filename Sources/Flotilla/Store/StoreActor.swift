@@ -22,6 +22,8 @@ actor StoreActor {
   private var foldSize = HoldSize()
   private var mergeSize = HoldSize()
   private var verdictSize = HoldSize(HoldSize.verdicts)
+  /// How many entries of the journal were folded by now, about, for whomever.
+  private var foldedEntries = 0
 
   /// The time of the site.
   nonisolated let clock: NodeClock
@@ -130,7 +132,7 @@ actor StoreActor {
   func merge(
     _ slice: MergeSlice, _ told: Told
   ) async throws(StoreError) -> (MergeOutcome, Position) {
-    while try await foldBacklog(isSent: false) != nil {}
+    try await foldBacklog(isSent: false) { _, _ in }
     if let done = try await mergeOnce(slice, isLimited: true) { return done }
     try opened().beginMakingWay()
     defer { store?.endMakingWay() }
@@ -178,6 +180,7 @@ actor StoreActor {
         (result, store.position), !result.hasMore ? .none : isForOthers ? .later : .more
       )
     }
+    foldedEntries += foldSize.rows
     if result.leavesOfficeWork, !result.isUnfolded {
       verdictSize.held(for: held / 1_000)
     } else if result.hasMore {
@@ -202,13 +205,20 @@ actor StoreActor {
       least: rest == .later ? Courtesy.shortPause : 0)
   }
 
-  /// Folds one slice if more than one waits, else nil: what follows can take in the rest itself.
-  /// Nil, too, without the time of the site: nothing can be folded then.
-  func foldBacklog(
-    isSent: Bool = true
-  ) async throws(StoreError) -> (FoldResult, Position, held: Int64)? {
-    guard clock.now.site != nil, try opened().hasBacklog() else { return nil }
-    return try await fold(isSent: isSent)
+  /// Folds what waits, if it is more than one commit takes, and leaves programs their share of the
+  /// lock. What they write meanwhile is left to what follows, which folds it at once: beside one
+  /// that never pauses this would last for ever.
+  ///
+  /// Without the time of the site nothing can be folded.
+  func foldBacklog(isSent: Bool = true, _ told: Told) async throws(StoreError) {
+    guard clock.now.site != nil else { return }
+    let goal = try foldedEntries + opened().journal.waitingEntries()
+    while try opened().hasBacklog() {
+      let isComparing = try opened().isComparing()
+      guard foldedEntries < goal || isComparing else { break }
+      let (result, position, _) = try await fold(isSent: isSent)
+      await told(result, position)
+    }
   }
 
   /// Until when the lock is left to programs, if it is.

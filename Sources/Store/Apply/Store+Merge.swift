@@ -210,6 +210,11 @@ extension Store {
     }
   }
 
+  /// Whether what a table shows is compared with what is known of it.
+  package func isComparing() throws(StoreError) -> Bool {
+    try reporting { () throws(SQLiteError) in try tables.comparing() != nil }
+  }
+
   private func checkGap(_ merge: Merge) throws(StoreError) {
     guard isOfToday(merge), !merge.follows(origins.frontier) else { return }
     throw StoreError(.gap, "a push starts beyond what is held")

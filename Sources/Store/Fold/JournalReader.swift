@@ -43,6 +43,17 @@ extension JournalReader {
   /// About how many touches wait.
   var waiting: Int { backlog.count }
 
+  /// The same of touches that were read, and of entries that were not.
+  package func waitingEntries() throws(StoreError) -> Int {
+    try reporting { () throws(SQLiteError) in
+      guard let first = try Journal.firstEntry(on: connection),
+        let last = try Journal.lastEntry(on: connection)
+      else { return 0 }
+      let newer = last.subtractingReportingOverflow(backlog.end ?? first)
+      return waiting + (newer.overflow ? 0 : Int(max(0, min(newer.partialValue, 1 << 40))))
+    }
+  }
+
   /// Reads what was written since it was read last, or the newest part of that.
   ///
   /// What was read under another `schemaVersion` is read again: its keys may be others.
