@@ -1,4 +1,5 @@
 import Glibc
+import Network
 import Testing
 
 @testable import Flotilla
@@ -98,6 +99,41 @@ import Testing
       let sorted = holds.sorted { $0.lowerBound < $1.lowerBound }
       let pauses = zip(sorted, sorted.dropFirst()).map { $1.lowerBound - $0.upperBound }
       #expect(pauses.count { $0 >= Courtesy.shortPause - 1 } >= 2)
+    }
+  }
+
+  /// Else nobody who waits for that would get the file beside a program that never pauses.
+  @Test func `a backlog is folded as far as it had come when that was asked for`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let actor = try StoreActor(path: a.path)
+      let rows = Locked(0)
+      @Sendable func write() throws {
+        let last = rows.withLock {
+          $0 += 4_000
+          return $0
+        }
+        try a.write(
+          """
+          WITH RECURSIVE n(i) AS (SELECT \(last - 3_999) UNION ALL SELECT i + 1 FROM n LIMIT 4000)
+          INSERT INTO item SELECT i, 'x' FROM n
+          """)
+      }
+      for _ in 0..<3 { try write() }
+      let folds = Locked(0)
+      try await actor.foldBacklog { _, _ in
+        let count = folds.withLock {
+          $0 += 1
+          return $0
+        }
+        #expect(throws: Never.self) { if count < 200 { try write() } }
+      }
+      let left = try await actor.run { (store) throws(StoreError) in
+        try store.journal.waitingEntries()
+      }
+      let (folded, written) = (folds.withLock { $0 }, rows.withLock { $0 })
+      #expect((1..<60).contains(folded) && left > 0 && left < written, "\(folded) \(left)")
+      await actor.close()
     }
   }
 
