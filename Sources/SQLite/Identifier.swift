@@ -21,6 +21,10 @@ package func literal(_ real: Double) -> String {
 package func quoted(
   _ text: String, by quote: Unicode.Scalar, escapes: [Unicode.Scalar: String]? = nil
 ) -> String {
+  // Most names hold nothing that is to be doubled.
+  if escapes == nil, !text.utf8.contains(where: { Unicode.Scalar($0) == quote }) {
+    return "\(quote)\(text)\(quote)"
+  }
   let escapes = escapes ?? [quote: "\(quote)\(quote)"]
   var bytes = Array(String(quote).utf8)
   for byte in text.utf8 {
