@@ -38,6 +38,8 @@ package struct Pace: Sendable {
   package var judgedWhole = Limits.wholeRows
   /// Of more, so many are judged in one slice.
   package var judgedRows = 500
+  /// So many of those that wait are put in order at once.
+  package var judgedWindow = 32_768
   /// Rows that are remembered for peers who lack little.
   package var recentRows = 20_000
 

@@ -33,6 +33,7 @@ package final class Store {
   let conflicts: ConflictLog
   let rulings: RulingTable
   let pending: PendingTable
+  let due: DueEdits
   let kinship: Kinship
   /// Who judges, and how far this replica has come with that.
   let anchor: AnchorOffice
@@ -118,6 +119,7 @@ package final class Store {
         try PendingTable(connection, versions: versions), try Kinship(connection, versions)
       )
     }
+    due = DueEdits(connection, versions, pending)
     (undo, shelf) = (UndoBook(connection), Shelf(connection: connection))
     (conflicts, putBacks) = (ConflictLog(connection: connection), PutBackTable(connection))
     rulings = RulingTable(versions: versions, limit: pace.rulings)
@@ -177,7 +179,7 @@ package final class Store {
     file.join(
       origins, lives.reaches, digests, versionFigures, feed, versions, lost, pending, kinship)
     file.join(anchor, lives, deletions, ownRights, parking, putBacks, tables)
-    file.join(shelf, derived, recent, rulings, journal, undo, journal.unseen)
+    file.join(shelf, derived, recent, rulings, due, journal, undo, journal.unseen)
   }
 
   /// Reads what the other parts have not read when they were made.

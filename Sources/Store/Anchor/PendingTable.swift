@@ -14,7 +14,7 @@ final class PendingTable: FilePart {
   private(set) var count = 0
   /// What came because two nodes have compared what they hold: an anchor judges it, though nobody
   /// may ever say that all before it is here. Its author is gone, or sends nothing any more.
-  private var compared: Set<Dot> = []
+  private(set) var compared: Set<Dot> = []
 
   init(_ connection: Connection, versions: VersionTable) throws(SQLiteError) {
     self.connection = connection
@@ -128,139 +128,12 @@ final class PendingTable: FilePart {
     return (rest + (try all(table: last.table, key: last.key)), (last.table, last.key))
   }
 
-  /// What came whole, in the order in which an anchor judges; of one table if that is named.
-  ///
-  /// A catch-up that is still under way has brought dots that the frontier does not cover yet.
-  /// Edits without their content come last: somebody has written over them, and what became of
-  /// that decides about them.
-  func due(in table: Int64? = nil, limit: Int) throws(SQLiteError) -> [Item] {
-    guard count > 0 else { return [] }
-    let few = table == nil ? try authorsOfFew(limit) : nil
-    var whole = try due(in: table, "p.row IS NOT NULL", of: few, limit: limit)
-    if !compared.isEmpty {
-      whole += try early().filter { table == nil || $0.table == table }
-      whole = Array(whole.sorted(by: Self.precedes).prefix(limit))
-    }
-    return whole.count == limit
-      ? whole : whole + (try due(in: table, "p.row IS NULL", of: few, limit: limit - whole.count))
-  }
-
-  /// What was compared, and came before all that its number covers.
-  private func early() throws(SQLiteError) -> [Item] {
-    try items(
-      """
-      FROM _flotilla_origin AS o CROSS JOIN _flotilla_pending AS p ON p.origin = o.id
-      WHERE p.seq > o.seq
-      """, []
-    ).filter { compared.contains($0.version.dot) }
-  }
-
-  private func due(
-    in table: Int64?, _ condition: String, of few: [Author]?, limit: Int
-  ) throws(SQLiteError) -> [Item] {
-    if let table {
-      return try due(
-        "p.tbl = ? AND \(condition)", [.integer(table), .integer(Int64(limit))],
-        "p.stamp, o.origin < 0, o.origin, p.seq LIMIT ?")
-    }
-    guard let few else { return try due(condition, limit: limit) }
-    var found: [Item] = []
-    for author in few {
-      found += try items(
-        "\(Self.covered) AND \(condition)",
-        [.integer(author.number), .integer(author.seq)])
-    }
-    return Array(found.sorted(by: Self.precedes).prefix(limit))
-  }
-
-  private static let covered = "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq <= ?"
-
-  /// An origin by its number in the file, and the last of its edits that came whole.
-  private typealias Author = (number: Int64, seq: Int64)
-
-  /// Whose edits are due, if they are no more than a slice: then what has yet to come whole is not
-  /// looked through for them.
-  private func authorsOfFew(_ limit: Int) throws(SQLiteError) -> [Author]? {
-    let authors = try authorsDue()
-    var count = 0
-    for author in authors {
-      let found = try connection.scalar(
-        "SELECT count(*) FROM (SELECT 1 \(Self.covered) LIMIT ?)",
-        [.integer(author.number), .integer(author.seq), .integer(Int64(limit + 1 - count))])
-      count += Int(found.integer ?? 0)
-      guard count <= limit else { return nil }
-    }
-    return authors
-  }
-
-  /// The same of all tables, without a sort of all that waits: one transaction of a program may
-  /// have a million rows of one stamp.
-  private func due(_ condition: String, limit: Int) throws(SQLiteError) -> [Item] {
-    var found = try due(condition, [.integer(Int64(limit))], "p.stamp, p.origin, p.seq LIMIT ?")
-    if found.count == limit, let last = found.last?.version.stamp {
-      // The index has the numbers of origins: of one moment others may come before these.
-      found.removeAll { $0.version.stamp == last }
-      for author in try authors(at: last) where found.count < limit {
-        found += try due(
-          "p.stamp = ? AND p.origin = ? AND \(condition)",
-          [.integer(last.rawValue), .integer(author), .integer(Int64(limit - found.count))],
-          "p.seq LIMIT ?")
-      }
-    }
-    return found.sorted(by: Self.precedes)
-  }
-
-  private static func precedes(_ one: Item, _ other: Item) -> Bool {
-    (one.version.stamp, one.version.dot) < (other.version.stamp, other.version.dot)
-  }
-
-  private func due(
-    _ condition: String, _ arguments: [SQLite.Value], _ order: String
-  ) throws(SQLiteError) -> [Item] {
-    // "The CROSS JOIN operator ... prevents the query planner from reordering tables"
-    // (sqlite.org/optoverview.html): the index is in the order of what waits.
-    try items(
-      """
-      FROM _flotilla_pending AS p CROSS JOIN _flotilla_origin AS o ON o.id = p.origin
-      WHERE p.seq <= o.seq AND \(condition) ORDER BY \(order)
-      """, arguments)
-  }
-
-  /// Whose edits of one moment wait, by the numbers of the origins, in the order of the origins.
-  private func authors(at stamp: Stamp) throws(SQLiteError) -> [Int64] {
-    var found: [(number: Int64, origin: Origin)] = []
-    while let next = try connection.scalar(
-      "SELECT min(origin) FROM _flotilla_pending WHERE stamp = ? AND origin > ?",
-      [.integer(stamp.rawValue), .integer(found.last?.number ?? .min)]
-    ).integer {
-      guard let origin = versions.origins.origin(of: next) else { break }
-      found.append((next, origin))
-    }
-    return found.sorted { $0.origin < $1.origin }.map(\.number)
-  }
-
-  /// Whether there is anything of that.
-  func hasDue() throws(SQLiteError) -> Bool {
-    guard count > 0 else { return false }
-    if try !authorsDue().isEmpty { return true }
-    return compared.isEmpty ? false : try !early().isEmpty
-  }
-
-  /// Whose edits wait that came whole, and to which of them. Each commit of a long exchange asks
-  /// for it, so what is here of that is not looked through.
-  private func authorsDue() throws(SQLiteError) -> [Author] {
-    var (found, last): ([Author], Int64) = ([], .min)
-    while let next = try connection.row(
-      """
-      SELECT o.id, o.seq, p.seq FROM _flotilla_pending AS p
-      CROSS JOIN _flotilla_origin AS o ON o.id = p.origin
-      WHERE p.origin > ? ORDER BY p.origin, p.seq LIMIT 1
-      """, [.integer(last)]
-    ), let number = next[0].integer, let seq = next[1].integer, let first = next[2].integer {
-      if first <= seq { found.append((number, seq)) }
-      last = number
-    }
-    return found
+  /// What waits under a number: a member that lies may have given it to several rows.
+  func items(_ dot: Dot) throws(SQLiteError) -> [Item] {
+    guard count > 0, let number = versions.origins.knownNumber(of: dot.origin) else { return [] }
+    return try items(
+      "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq = ?",
+      [.integer(number), .integer(Int64(dot.seq))])
   }
 
   /// Those whose dots a frontier covers.
@@ -270,7 +143,7 @@ final class PendingTable: FilePart {
       guard count > 0, found.count < limit else { break }
       guard let number = versions.origins.knownNumber(of: origin) else { continue }
       found += try items(
-        "\(Self.covered) LIMIT ?",
+        "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq <= ? LIMIT ?",
         [.integer(number), .integer(Int64(seq)), .integer(Int64(limit - found.count))])
     }
     return found

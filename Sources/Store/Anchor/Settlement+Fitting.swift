@@ -1,41 +1,6 @@
 import Replication
 import SQLite
 
-/// Edits that do not fit beside what stands: put off until nothing else is left to judge.
-struct Deferral {
-  /// What was put off.
-  var late: Set<Dot> = []
-  /// Of these, what was tried in vain since an edit was accepted last.
-  var tried: Set<Dot> = []
-
-  /// Of these, what is there by name alone.
-  private var byName: Set<Dot> = []
-
-  /// Whether anything waits whose content is here.
-  var hasContent: Bool { late.count > byName.count }
-
-  mutating func putOff(_ edit: Dot, isByName: Bool = false) {
-    late.insert(edit)
-    tried.insert(edit)
-    if isByName { byName.insert(edit) }
-  }
-
-  /// Others have been superseded meanwhile.
-  mutating func keep(_ waiting: Set<Dot>) {
-    late.formIntersection(waiting)
-    tried.formIntersection(waiting)
-    byName.formIntersection(waiting)
-  }
-
-  /// An edit was judged; if it was accepted it may have made room.
-  mutating func judged(_ edit: Dot, isAccepted: Bool) {
-    late.remove(edit)
-    tried.remove(edit)
-    byName.remove(edit)
-    if isAccepted { tried = [] }
-  }
-}
-
 /// How an anchor finds out whether what the rule accepts also fits.
 enum Fitting {
   /// By trying; what does not fit is put off.

@@ -3,44 +3,59 @@ import SQLite
 
 /// The anchor's verdicts.
 extension Store {
-  /// Judges what came whole, in the order of the stamps; true if there was a slice of it.
+  /// Judges what came whole; true if there was a slice of it.
   @discardableResult
   func judgeDue(_ edits: inout Edits, limit: Int, at now: Instant) throws -> Bool {
     try judgeSettings(&edits, at: now)
     var left = limit
     while left > 0 {
-      let late = anchor.deferral.late
-      let found = try pending.due(limit: late.count + left)
-      guard !found.isEmpty else {
-        anchor.deferral = Deferral()
-        return false
-      }
-      var items = found.filter { !late.contains($0.version.dot) }.prefix(left)
-      if items.isEmpty {
-        anchor.deferral.keep(Set(found.map(\.version.dot)))
-        items = found.filter { !anchor.deferral.tried.contains($0.version.dot) }.prefix(left)
-      }
-      if items.isEmpty {
-        items = found.prefix(left)
-        try judgeTogether(Array(items), &edits, at: now)
+      var next = try due.take(left, beside: anchor.deferral.late)
+      if next.isEmpty { next = anchor.deferral.untried(left)[...] }
+      if next.isEmpty {
+        next = anchor.deferral.first(left)
+        guard !next.isEmpty else {
+          anchor.deferral = Deferral()
+          return false
+        }
+        try judgeTogether(next.flatMap(waiting), &edits, at: now)
       } else {
-        try judge(Array(items), .tried, &edits, at: now)
+        try judge(next, &edits, at: now)
       }
-      left -= items.count
+      left -= next.count
     }
     return true
   }
 
   /// The settings first: they tell which tables there are, and by which rule the others are judged.
   private func judgeSettings(_ edits: inout Edits, at now: Instant) throws {
-    let items = try tables.settings.flatMap { table in
-      try pending.due(in: table.id, limit: Limits.wholeRows)
+    let next = try tables.settings.flatMap { table in
+      try due.due(in: table.id, limit: Limits.wholeRows)
     }
-    guard !items.isEmpty else { return }
-    try judge(items, .tried, &edits, at: now)
+    guard !next.isEmpty else { return }
+    try judge(next[...], &edits, at: now)
     // They were made elsewhere: rows that are here already are not the site's for that.
     try applySettings(isLocal: false)
     edits.settle()
+  }
+
+  /// What waits under these numbers: somebody may have superseded it since they were read.
+  private func waiting(_ edit: DueEdit) throws(SQLiteError) -> [PendingTable.Item] {
+    let items = try pending.items(edit.dot)
+    if items.isEmpty { anchor.deferral.judged(edit.dot, isAccepted: false) }
+    return items
+  }
+
+  /// One after the other; what does not fit is put off.
+  private func judge(
+    _ next: ArraySlice<DueEdit>, _ edits: inout Edits, at now: Instant
+  ) throws {
+    var application = Application()
+    for edit in next {
+      for item in try waiting(edit) {
+        try judge(item, .tried, &edits, &application, at: now)
+      }
+    }
+    try settlement.settle(&application)
   }
 
   /// Edits of which none fits alone: those that fit together are accepted, or else none is.
@@ -179,17 +194,17 @@ extension Store {
       case .refuted: judgement = .rejected(.parked)
       case .tried where opinion.isByName && anchor.deferral.hasContent:
         // What was made over it may be among these, and decides about it.
-        return anchor.deferral.putOff(item.version.dot, isByName: true)
+        return anchor.deferral.putOff(DueEdit(item.version, hasContent: entry != nil), isByName: true)
       case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
         // What was made over it gave way, and what it says cannot be shown.
         judgement = .rejected(.unseen)
       case .tried where opinion.awaitsParent:
-        return anchor.deferral.putOff(item.version.dot)
+        return anchor.deferral.putOff(DueEdit(item.version, hasContent: entry != nil))
       case .tried:
         let candidate = try settlement.candidate(item, entry, table, standing, at: now)
         if let candidate {
           guard try settlement.fits(candidate) else {
-            return anchor.deferral.putOff(item.version.dot)
+            return anchor.deferral.putOff(DueEdit(item.version, hasContent: entry != nil))
           }
           isPlaced = candidate.placement != nil
         }
@@ -197,7 +212,7 @@ extension Store {
     }
     if case .rejected = judgement, standing == nil, let mine = try ownEdit(beside: item) {
       try judge(mine, fitting, &edits, &application, at: now)
-      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(item.version.dot) }
+      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(DueEdit(item.version, hasContent: entry != nil)) }
       return try judge(item, fitting, &edits, &application, at: now)
     }
     try pending.remove(item)
@@ -317,7 +332,7 @@ extension Store {
   /// Others hear of that with a version of the anchor: where it has judged nothing and the frontier
   /// moves all the same, it says once more that it is in office.
   func moveJudged(_ edits: inout Edits, at now: Instant) throws {
-    guard office.part == .judging, try !pending.hasDue() else { return }
+    guard office.part == .judging, try !due.areAny() else { return }
     if edits.count == 0, judged.isBehind(origins.frontier, of: own, in: office.term) {
       try rule(.tookOffice, &edits, at: now)
       try finish(&edits)

@@ -155,7 +155,7 @@ extension Store {
     switch office.part {
     case .none, .waiting: isLeavingOffice ? true : try hasUnfollowed()
     case .taking: true
-    case .judging: try pending.hasDue() ? true : verdicts.hasOpen()
+    case .judging: try due.areAny() ? true : verdicts.hasOpen()
     }
   }
 
@@ -170,7 +170,7 @@ extension Store {
       let isLong = anchor.isLong || pending.count > pace.judgedWhole
       let limit = isLong ? pace.judgedRows : pace.judgedWhole
       try judgeDue(&edits, limit: limit, at: now)
-      anchor.isLong = try isLong && pending.hasDue()
+      anchor.isLong = try isLong && due.areAny()
     case .taking:
       if try prepareSlice() { return }
       let before = edits.count

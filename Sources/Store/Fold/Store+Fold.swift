@@ -55,7 +55,12 @@ extension Store {
       return FoldResult(versions: 0, push: nil, hasMore: !isQuiet)
     }
     // What is there already is read and sorted without the write lock.
-    try reporting { () throws(SQLiteError) in try readJournal(at: now) }
+    try reporting { () throws(SQLiteError) in
+      try readJournal(at: now)
+      if anchor.isLong {
+        try due.readAhead(pace.judgedWindow, beside: anchor.deferral.late)
+      }
+    }
     var steps: [Crowd.Step] = []
     let limit = parking.crowd.limit
     parking.crowd.limit = nil
