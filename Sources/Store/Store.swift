@@ -119,16 +119,15 @@ package final class Store {
         try PendingTable(connection, versions: versions), try Kinship(connection, versions)
       )
     }
-    due = DueEdits(connection, versions, pending)
-    (undo, shelf) = (UndoBook(connection), Shelf(connection: connection))
-    (conflicts, putBacks) = (ConflictLog(connection: connection), PutBackTable(connection))
+    (due, undo) = (DueEdits(connection, versions, pending), UndoBook(connection))
+    (shelf, conflicts) = (Shelf(connection: connection), ConflictLog(connection: connection))
     rulings = RulingTable(versions: versions, limit: pace.rulings)
     (progress, members) = (ProgressTable(connection), MemberTables(connection, meta))
     exports = OpenExports(path: path, vfs: vfs, versions, rulings, pending)
     let readVersion = try reporting { () throws(SQLiteError) in try connection.schemaVersion() }
     tables = try Tables(connection, schemas)
     journal = JournalReader(connection, tables, kinship)
-    recent = RecentVersions(origins, limit: pace.recentRows)
+    (putBacks, recent) = (PutBackTable(connection), RecentVersions(origins, limit: pace.recentRows))
     guard let own = origins.origin(of: who.origin) else {
       throw StoreError(.sqlite, "\(path) has lost the origin under which it writes")
     }
@@ -284,6 +283,7 @@ package final class Store {
       lost: lost.count, wanted: putBacks.mark)
     position.stability = stability
     position.repairs = repairs
+    position.isJudging = anchor.isJudging
     if digests.here != digests.digest { position.digestHere = digests.here }
     position.keys = tables.changedKeys
     position.reaches = lives.known

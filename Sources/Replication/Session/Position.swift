@@ -12,6 +12,9 @@ package struct Position: Sendable, Equatable {
   package var lost: Int
   /// Another number whenever more rows wait to be put back as the site has them; 0 if none does.
   package var wanted: UInt64
+  /// Whether edits that count in the frontier wait for this anchor's verdict: they stand in the
+  /// tables of others, and not in its own.
+  package var isJudging = false
   /// How often rows have changed without a frontier that shows it.
   package var repairs: UInt64 = 0
   /// What is known of what everybody holds.

@@ -36,7 +36,7 @@ extension Session {
     // Whenever this tells of edits of the peer, it shows its signature for them.
     let reach = reachOfPeer.flatMap { isFirst || news[$0.origin] > 0 ? $0 : nil }
     let have = Have(
-      frontier: news, frontierHash: position.frontier.hash,
+      frontier: news, frontierHash: position.isJudging ? 0 : position.frontier.hash,
       rootDigest: sharesDigests ? digest.root : 0, resume: resume, asks: asks,
       testimony: reach)
     send(.have(have), &directives, now)
@@ -95,8 +95,8 @@ extension Session {
 
   /// Equal frontiers with different digests: something was lost that no frontier shows.
   mutating func considerRepair(_ directives: inout [Directive], _ now: Instant) {
-    guard sharesDigests, let (hash, root) = outgoing.peerDigest, hash == position.frontier.hash,
-      root != digest.root
+    guard sharesDigests, !position.isJudging, let (hash, root) = outgoing.peerDigest,
+      hash == position.frontier.hash, root != digest.root
     else { return }
     compare(with: root, &directives, now)
   }
@@ -126,7 +126,8 @@ extension Session {
 
   /// Sends every version of the buckets that differ; the peer, who gets ours, does the same.
   mutating func hear(_ buckets: Buckets, _ directives: inout [Directive], _ now: Instant) {
-    guard sharesDigests, buckets.frontierHash == position.frontier.hash else { return }
+    guard sharesDigests, !position.isJudging, buckets.frontierHash == position.frontier.hash
+    else { return }
     let differing = digest.differing(from: buckets.digest)
     guard !differing.isEmpty, mayGiveRows, supply.repair.isOver(at: now) else { return }
     compare(with: buckets.digest.root, &directives, now)

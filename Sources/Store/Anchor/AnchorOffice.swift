@@ -15,6 +15,8 @@ final class AnchorOffice: FilePart {
   var deferral = Deferral()
   /// Whether more waits than is judged in one commit, or the rest of so much does.
   var isLong = false
+  /// Whether edits that came whole wait for a verdict here.
+  var isJudging = false
   /// The session with the anchor in which programs write now; 0 if there is none.
   var onlineSession: UInt64 = 0
   /// The sessions of this anchor, and whose edits come in them.
@@ -32,7 +34,7 @@ final class AnchorOffice: FilePart {
   }
 
   func reload() throws(SQLiteError) {
-    (record, saved, isLong) = (OfficeRecord(), [], false)
+    (record, saved, isLong, isJudging) = (OfficeRecord(), [], false, false)
     viewpoint.value.judged = Judged()
     if let bytes = try meta.blob(.office), let read = try? OfficeRecord(bytes) {
       (record, saved) = (read, bytes)

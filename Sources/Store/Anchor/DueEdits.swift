@@ -196,7 +196,7 @@ final class DueEdits: FilePart {
   }
 
   /// Whose edits wait that came whole, by the number of the origin in the file, and to which of
-  /// them. Each commit of a long exchange asks for it, so what is here of that is not looked through.
+  /// them. Each commit of a long exchange asks for it: what is here of that is not looked through.
   private func authors() throws(SQLiteError) -> [(number: Int64, seq: Int64)] {
     var (found, last): ([(number: Int64, seq: Int64)], Int64) = ([], .min)
     while let next = try connection.row(

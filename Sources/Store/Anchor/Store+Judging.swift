@@ -182,6 +182,7 @@ extension Store {
     _ application: inout Application, at now: Instant
   ) throws {
     let (table, standing, entry) = (opinion.table, opinion.standing, opinion.entry)
+    let waiting = DueEdit(item.version, hasContent: entry != nil)
     var judgement = opinion.judgement
     var left: Leaving?
     var isPlaced = false
@@ -194,17 +195,17 @@ extension Store {
       case .refuted: judgement = .rejected(.parked)
       case .tried where opinion.isByName && anchor.deferral.hasContent:
         // What was made over it may be among these, and decides about it.
-        return anchor.deferral.putOff(DueEdit(item.version, hasContent: entry != nil), isByName: true)
+        return anchor.deferral.putOff(waiting, isByName: true)
       case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
         // What was made over it gave way, and what it says cannot be shown.
         judgement = .rejected(.unseen)
       case .tried where opinion.awaitsParent:
-        return anchor.deferral.putOff(DueEdit(item.version, hasContent: entry != nil))
+        return anchor.deferral.putOff(waiting)
       case .tried:
         let candidate = try settlement.candidate(item, entry, table, standing, at: now)
         if let candidate {
           guard try settlement.fits(candidate) else {
-            return anchor.deferral.putOff(DueEdit(item.version, hasContent: entry != nil))
+            return anchor.deferral.putOff(waiting)
           }
           isPlaced = candidate.placement != nil
         }
@@ -212,7 +213,7 @@ extension Store {
     }
     if case .rejected = judgement, standing == nil, let mine = try ownEdit(beside: item) {
       try judge(mine, fitting, &edits, &application, at: now)
-      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(DueEdit(item.version, hasContent: entry != nil)) }
+      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(waiting) }
       return try judge(item, fitting, &edits, &application, at: now)
     }
     try pending.remove(item)
@@ -332,7 +333,8 @@ extension Store {
   /// Others hear of that with a version of the anchor: where it has judged nothing and the frontier
   /// moves all the same, it says once more that it is in office.
   func moveJudged(_ edits: inout Edits, at now: Instant) throws {
-    guard office.part == .judging, try !due.areAny() else { return }
+    anchor.isJudging = try office.part == .judging && due.areAny()
+    guard office.part == .judging, !anchor.isJudging else { return }
     if edits.count == 0, judged.isBehind(origins.frontier, of: own, in: office.term) {
       try rule(.tookOffice, &edits, at: now)
       try finish(&edits)

@@ -45,6 +45,30 @@ import Testing
     #expect(it.hear(Self.have(1)).sent == [Self.buckets])
   }
 
+  /// What waits for its verdict stands in the tables of others, and not in those of the anchor: all
+  /// that had come with an absence was sent again, in both directions.
+  @Test func `nothing is compared while an anchor has yet to judge`() {
+    var it = Self.known()
+    let frontier = Frontier([Conversation.own: 2])
+    var position = Position(
+      frontier: frontier, digest: Self.ours, own: Conversation.own, age: 1)
+    position.isJudging = true
+    let said = it.feed(.advanced(position)) + it.wait(1_000)
+    let told = said.sent.compactMap { message -> UInt64? in
+      if case .have(let have) = message { have.frontierHash } else { nil }
+    }
+    #expect(told == [0])
+    let have = Have(frontier: frontier, frontierHash: frontier.hash, rootDigest: 1)
+    #expect(!it.hear(.have(have)).sent.contains { if case .buckets = $0 { true } else { false } })
+    let theirs = Buckets(frontierHash: frontier.hash, digest: Self.digest(differingIn: [3]))
+    let answer = it.hear(.buckets(theirs))
+    #expect(answer.sent.isEmpty && !answer.contains { $0.isExport })
+    // When it has judged all, they are.
+    (position.isJudging, position.age) = (false, 2)
+    it.feed(.advanced(position))
+    #expect(it.hear(.have(have)).sent.contains { if case .buckets = $0 { true } else { false } })
+  }
+
   @Test func `what no repair can mend is compared less and less often`() {
     var it = Self.known()
     var minutes: [Int] = []

@@ -86,9 +86,10 @@ import Testing
     try site.meet()
     #expect(try site.isEqual && site.anchor.content("note").count == count + 1)
     #expect(try site.replicas.allSatisfy { try $0.pendingTexts.isEmpty })
-    #expect(try site.a.store.verdicts.list(after: 0, through: .max).allSatisfy {
-      $0.outcome == .accepted
-    })
+    #expect(
+      try site.a.store.verdicts.list(after: 0, through: .max).allSatisfy {
+        $0.outcome == .accepted
+      })
     #expect(try site.replicas.allSatisfy { try $0.conflicts().isEmpty })
   }
 }

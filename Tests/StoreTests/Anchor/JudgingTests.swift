@@ -103,6 +103,7 @@ import Testing
       let rows = (1...count).map { "('\(count) \($0)', 'new')" }.joined(separator: ", ")
       try site.a.write("INSERT INTO note VALUES \(rows)", at: 10)
       try site.anchor.pull(from: site.a)
+      #expect(site.anchor.store.position.isJudging && !site.a.store.position.isJudging)
       var left: [Int] = []
       while try site.anchor.store.fold(at: site.anchor.now).hasMore {
         left.append(try site.anchor.pendingTexts.count)
@@ -110,6 +111,7 @@ import Testing
       left.append(try site.anchor.pendingTexts.count)
       #expect(Array(left.prefix(slices.count)) == slices)
       #expect(left.dropFirst(slices.count).allSatisfy { $0 == 0 })
+      #expect(!site.anchor.store.position.isJudging)
     }
   }
 
