@@ -51,6 +51,28 @@ extension BadInputTests {
       }
     }
 
+    /// The delete had not seen the edit, and went over it as if it had: the edit was in no log.
+    @Test func `a delete under the former key tells whom it takes an edit from`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", node.address)
+        try await desk.succeed("wait", "b.db")
+        try await desk.sql("b.db", Self.migration)
+        try await desk.sql("b.db", "UPDATE t SET v = 'taken' WHERE id = 'k1'")
+        try await desk.succeed("wait", "b.db")
+        try await desk.sql("a.db", "DELETE FROM t WHERE id = 'k1'")
+        try await desk.sql("a.db", Self.migration)
+        for name in ["a.db", "b.db"] { try await desk.succeed("wait", name) }
+        for name in ["a.db", "b.db"] {
+          #expect(try await desk.sql(name, "SELECT count(*) FROM t WHERE id = 'k1'") == "0")
+          #expect(try await desk.sql(name, "SELECT count(*) FROM t WHERE id = 'k2'") == "1")
+        }
+        let log = try await desk.succeed("conflicts", "b.db", "--json")
+        #expect(log.contains("taken") && log.contains("\"reason\":\"older\""), "\(log)")
+        #expect(try await desk.flotilla("verify", "a.db").status == 0)
+      }
+    }
+
     /// An index that cannot be kept makes every merge fail, and nothing else.
     @Test func `an exchange that fails is a state, told once and counted`() async throws {
       try await Desk.with { desk in

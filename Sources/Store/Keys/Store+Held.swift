@@ -21,8 +21,7 @@ extension Store {
         mayWrite(table), let statements = table.statements
       else { continue }
       try shelf.remove(table: table.id, key: place.key)
-      let deleted = try delete(held, by: former.version, table, place.key, &edits)
-      edits.add(statements.shape, deleted, .deleted(key: place.key.values ?? []))
+      try delete(held, entry, by: former.version, table, place.key, statements, &edits)
     }
     guard places.count < pace.comparedRows || places.last?.table != table.id else { return false }
     try settlement.parkChildren(of: unpack(table, why: [.table]))
@@ -39,17 +38,24 @@ extension Store {
     return former.shelved?.why.isWhole != true && before.hasSeen(version)
   }
 
-  /// A version that says so.
+  /// A version that says so. A delete that was made without having seen the row under its new key
+  /// meets it as any two edits meet: whoever wrote the row is told that it is gone.
   private func delete(
-    _ version: Version, by before: Version, _ table: ReplicaTable, _ key: Key,
-    _ edits: inout Edits
-  ) throws -> Version {
+    _ version: Version, _ entry: Shelf.Entry?, by before: Version, _ table: ReplicaTable,
+    _ key: Key, _ statements: RowStatements, _ edits: inout Edits
+  ) throws {
     var moment = Dating.Moment(of: before)
     if !before.isDeleted { moment.at += 1 }
+    let isSeen = before.hasSeen(version)
+    if !isSeen { try unhold(version, table, key) }
     let deleted = try make(
-      over: version, besides: before, hash: 0, isDeleted: true, madeAt: moment, table, key, &edits)
-    try rowVersions.keep(deleted, table, key, old: version)
-    return deleted
+      over: isSeen ? version : before, besides: isSeen ? before : nil, isSameRow: true, hash: 0,
+      isDeleted: true, madeAt: moment, table, key, &edits)
+    try rowVersions.keep(deleted, table, key, old: isSeen ? version : nil)
+    edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
+    guard !isSeen else { return }
+    let now = Instant(uptime: 0, wall: moment.at, site: moment.at)
+    try meet(version, entry, table, key, &edits, at: now)
   }
 
   /// Where the columns do not tell which row was which, nothing is to be learnt from what had a row
@@ -137,13 +143,12 @@ extension Store {
       let standing = try versions.version(table: table.id, key: key), !standing.isDeleted,
       isGone(standing, by: former)
     else { return }
-    let deleted = try delete(standing, by: former.version, table, key, &edits)
-    let values = key.values ?? []
+    let entry = try contents.content(of: standing, table, key)
     _ = try contents.writing(table, key) { () throws(SQLiteError) in
-      try connection.run(statements.deleteByKey, values.map(\.sqlite))
+      try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
     try shelf.remove(table: table.id, key: key)
-    edits.add(statements.shape, deleted, .deleted(key: values))
+    try delete(standing, entry, by: former.version, table, key, statements, &edits)
   }
 
   /// Lets go of what a member wrote under the key that a table had before, once it says that it has
