@@ -52,9 +52,14 @@ extension BadInputTests {
     }
 
     /// The delete had not seen the edit, and went over it as if it had: the edit was in no log.
-    @Test func `a delete under the former key tells whom it takes an edit from`() async throws {
+    /// An anchor that has accepted the edit, and takes it back by that, has it in its own log.
+    @Test(arguments: [false, true])
+    func `a delete under the former key tells whom it takes an edit from`(
+      isAnchor: Bool
+    ) async throws {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db")
+        if isAnchor { try await desk.succeed("anchor", "a.db", "--here") }
         _ = try await desk.start("b.db", "--listen", "127.0.0.1:0", "--peer", node.address)
         try await desk.succeed("wait", "b.db")
         try await desk.sql("b.db", Self.migration)
@@ -67,7 +72,7 @@ extension BadInputTests {
           #expect(try await desk.sql(name, "SELECT count(*) FROM t WHERE id = 'k1'") == "0")
           #expect(try await desk.sql(name, "SELECT count(*) FROM t WHERE id = 'k2'") == "1")
         }
-        let log = try await desk.succeed("conflicts", "b.db", "--json")
+        let log = try await desk.succeed("conflicts", isAnchor ? "a.db" : "b.db", "--json")
         #expect(log.contains("taken") && log.contains("\"reason\":\"older\""), "\(log)")
         #expect(try await desk.flotilla("verify", "a.db").status == 0)
       }

@@ -55,6 +55,13 @@ extension Store {
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
     guard !isSeen else { return }
     let now = Instant(uptime: 0, wall: moment.at, site: moment.at)
+    if office.certifies, !version.isTentative {
+      // It was accepted while the table had another key here, and the anchor takes it back.
+      try conflicts.put(
+        table.name, key, at: now.moment, .older, rule: anchor.actingRule(of: table).name,
+        loser: entry.map { ConflictSide(version, $0) },
+        winner: ConflictSide(deleted, table.keyEntry(key)))
+    }
     try meet(version, entry, table, key, &edits, at: now)
   }
 
