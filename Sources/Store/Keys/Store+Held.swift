@@ -55,8 +55,9 @@ extension Store {
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
     guard !isSeen else { return }
     let now = Instant(uptime: 0, wall: moment.at, site: moment.at)
-    if office.certifies, !version.isTentative {
-      // It was accepted while the table had another key here, and the anchor takes it back.
+    // Its author makes the delete here, or the anchor takes back what it had accepted while the
+    // table had another key: both would pass for somebody who has seen it.
+    if isOwn(version.edit.origin) || office.certifies && !version.isTentative {
       try conflicts.put(
         table.name, key, at: now.moment, .older, rule: anchor.actingRule(of: table).name,
         loser: entry.map { ConflictSide(version, $0) },
