@@ -1,6 +1,7 @@
 import Replication
 
-/// An anchor judges an edit once in its term, and what comes together in the order of the stamps.
+/// An anchor judges an edit once in its term. Of what comes together, edits of several authors are
+/// judged in the order of their stamps, and those of one author in that of their numbers or stamps.
 /// What its author was told stays, and nobody is told that an edit was accepted that was rejected.
 ///
 /// Two copies of the anchor may hold one office until they hear of each other. Both judge, perhaps
@@ -34,18 +35,23 @@ enum AnytimeJudged {
     let rejections = rulings.filter {
       $0.kind < 128 && $0.kind != Reason.parked.rawValue && $0.dot.origin == own
     }.sorted { $0.dot.seq < $1.dot.seq }
-    var last: (edit: Dot, stamp: Stamp, ruling: UInt64)?
+    var latest: [Origin: (edit: Dot, stamp: Stamp, ruling: UInt64)] = [:]
     for ruling in rejections where !history.lineage.wasWrittenOver(ruling.edit) {
       guard let edit = history.lineage.edits[ruling.edit], let stamp = edit.stamp,
         !history.isForked(ruling.edit), !history.traces.rows.contains(edit.row),
         !history.lineage.wasRedated(ruling.edit)
       else { continue }
-      if let last, last.stamp > stamp,
-        !waited.contains(where: { last.ruling <= $0 && $0 < ruling.dot.seq })
-      {
-        history.blame("\(node) has judged \(last.edit) before \(ruling.edit), made earlier")
+      let (author, number) = (ruling.edit.origin, ruling.edit.seq)
+      let early = latest.values.filter { other in
+        other.stamp > stamp && (other.edit.origin != author || other.edit.seq > number)
+          && !waited.contains { other.ruling <= $0 && $0 < ruling.dot.seq }
+      }.min { $0.edit < $1.edit }
+      if let early {
+        history.blame("\(node) has judged \(early.edit) before \(ruling.edit), made earlier")
       }
-      last = (ruling.edit, stamp, ruling.dot.seq)
+      if latest[author].map({ $0.stamp <= stamp }) ?? true {
+        latest[author] = (ruling.edit, stamp, ruling.dot.seq)
+      }
     }
     guard before.office?.verdicts != office.verdicts else { return }
     // Whoever waits for an edit that was made again is told what became of that.
