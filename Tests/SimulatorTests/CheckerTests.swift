@@ -197,6 +197,33 @@ import Testing
     }
   }
 
+  /// Each edit is of an author, by its number and its stamp.
+  @Test(
+    arguments: [
+      ([(1, 1, 9), (1, 2, 3)], 0), ([(1, 2, 9), (1, 1, 3)], 1), ([(1, 1, 9), (5, 1, 3)], 1),
+      ([(1, 1, 9), (1, 2, 3), (5, 1, 5)], 1), ([(1, 1, 3), (5, 1, 5), (1, 2, 9)], 0),
+    ] as [([(UInt64, UInt64, Int64)], Int)])
+  func `verdicts of one author may go by its numbers`(
+    edits: [(author: UInt64, seq: UInt64, stamp: Int64)], count: Int
+  ) {
+    let (anchor, term) = (Origin(rawValue: 2), Term(number: 1, incarnation: 1))
+    var history = History()
+    var now = Observation(office: OfficeView())
+    for (row, edit) in edits.enumerated() {
+      let dot = Dot(Origin(rawValue: edit.author), edit.seq)
+      let made = Version(
+        dot: dot, created: dot, stamp: Stamp(rawValue: edit.stamp), hash: 7, isDeleted: false)
+      history.lineage.note(
+        Observation(office: OfficeView()),
+        Observation(versions: [row: made], office: OfficeView()), own: dot.origin)
+      now.office?.rulings.append(
+        OfficeView.Ruled(dot: Dot(anchor, 4 + UInt64(row)), kind: 1, edit: dot, term: term))
+    }
+    AnytimeJudged.check(
+      Observation(office: OfficeView()), now, own: anchor, &history, at: "n")
+    #expect(history.faults.count == count)
+  }
+
   @Test func `an edit that was rejected and is taken for accepted`() {
     var history = History()
     let (edit, term) = (Dot(origin, 1), Term(number: 1, incarnation: 1))
