@@ -33,6 +33,7 @@ package final class Store {
   let conflicts: ConflictLog
   let rulings: RulingTable
   let pending: PendingTable
+  /// What of that an anchor judges next.
   let due: DueEdits
   let kinship: Kinship
   /// Who judges, and how far this replica has come with that.

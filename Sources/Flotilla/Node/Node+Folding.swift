@@ -99,7 +99,7 @@ extension Node {
     }
   }
 
-  /// Folds until what waits fits into one commit.
+  /// Folds what waits, if it is more than one commit takes.
   func foldBacklog() async throws(StoreError) {
     try await store.foldBacklog { await self.folded($0, $1) }
   }

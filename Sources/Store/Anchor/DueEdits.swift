@@ -8,14 +8,6 @@ struct DueEdit {
   /// False if somebody has written over it before its content came here.
   var hasContent: Bool
 
-  init(_ dot: Dot, at stamp: Stamp, hasContent: Bool) {
-    (self.dot, self.stamp, self.hasContent) = (dot, stamp, hasContent)
-  }
-
-  init(_ version: Version, hasContent: Bool) {
-    self.init(version.dot, at: version.stamp, hasContent: hasContent)
-  }
-
   /// In which order authors have their turn. What is there by name alone comes last: what was
   /// written over it decides about it.
   static func precedes(_ one: DueEdit, _ other: DueEdit) -> Bool {
@@ -77,7 +69,7 @@ final class DueEdits: FilePart {
   }
 
   /// What is due of one table, by its stamps.
-  func due(in table: Int64, limit: Int) throws(SQLiteError) -> [DueEdit] {
+  func edits(of table: Int64, limit: Int) throws(SQLiteError) -> [DueEdit] {
     guard pending.count > 0 else { return [] }
     let early = pending.compared.isEmpty ? [] : try self.early("AND p.tbl = ?", [.integer(table)])
     let found = try read(
@@ -175,7 +167,7 @@ final class DueEdits: FilePart {
         else { continue }
         found.append(
           DueEdit(
-            Dot(origin, seq), at: Stamp(clamping: statement.integer(2)),
+            dot: Dot(origin, seq), stamp: Stamp(clamping: statement.integer(2)),
             hasContent: statement.integer(3) != 0))
       }
       return found

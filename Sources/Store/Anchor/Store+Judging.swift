@@ -29,7 +29,7 @@ extension Store {
   /// The settings first: they tell which tables there are, and by which rule the others are judged.
   private func judgeSettings(_ edits: inout Edits, at now: Instant) throws {
     let next = try tables.settings.flatMap { table in
-      try due.due(in: table.id, limit: Limits.wholeRows)
+      try due.edits(of: table.id, limit: Limits.wholeRows)
     }
     guard !next.isEmpty else { return }
     try judge(next[...], &edits, at: now)
@@ -182,7 +182,8 @@ extension Store {
     _ application: inout Application, at now: Instant
   ) throws {
     let (table, standing, entry) = (opinion.table, opinion.standing, opinion.entry)
-    let waiting = DueEdit(item.version, hasContent: entry != nil)
+    let edit = DueEdit(
+      dot: item.version.dot, stamp: item.version.stamp, hasContent: entry != nil)
     var judgement = opinion.judgement
     var left: Leaving?
     var isPlaced = false
@@ -195,17 +196,17 @@ extension Store {
       case .refuted: judgement = .rejected(.parked)
       case .tried where opinion.isByName && anchor.deferral.hasContent:
         // What was made over it may be among these, and decides about it.
-        return anchor.deferral.putOff(waiting, isByName: true)
+        return anchor.deferral.putOff(edit, isByName: true)
       case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
         // What was made over it gave way, and what it says cannot be shown.
         judgement = .rejected(.unseen)
       case .tried where opinion.awaitsParent:
-        return anchor.deferral.putOff(waiting)
+        return anchor.deferral.putOff(edit)
       case .tried:
         let candidate = try settlement.candidate(item, entry, table, standing, at: now)
         if let candidate {
           guard try settlement.fits(candidate) else {
-            return anchor.deferral.putOff(waiting)
+            return anchor.deferral.putOff(edit)
           }
           isPlaced = candidate.placement != nil
         }
@@ -213,7 +214,7 @@ extension Store {
     }
     if case .rejected = judgement, standing == nil, let mine = try ownEdit(beside: item) {
       try judge(mine, fitting, &edits, &application, at: now)
-      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(waiting) }
+      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(edit) }
       return try judge(item, fitting, &edits, &application, at: now)
     }
     try pending.remove(item)

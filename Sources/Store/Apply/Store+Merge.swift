@@ -204,10 +204,10 @@ extension Store {
   /// Whether what waits to be folded is more than one slice.
   package func hasBacklog() throws(StoreError) -> Bool {
     try inspectSchema()
-    return try reporting { () throws(SQLiteError) in
-      if try Journal.holds(pace.journalEntries, on: connection) { return true }
-      return try tables.comparing() != nil
+    let isLong = try reporting { () throws(SQLiteError) in
+      try Journal.holds(pace.journalEntries, on: connection)
     }
+    return isLong ? true : try isComparing()
   }
 
   /// Whether what a table shows is compared with what is known of it.

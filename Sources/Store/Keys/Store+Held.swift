@@ -38,8 +38,10 @@ extension Store {
     return former.shelved?.why.isWhole != true && before.hasSeen(version)
   }
 
-  /// A version that says so. A delete that was made without having seen the row under its new key
-  /// meets it as any two edits meet: whoever wrote the row is told that it is gone.
+  /// A version that says so.
+  ///
+  /// A delete that was made without having seen the row under its new key meets it as any two edits
+  /// meet. So whoever wrote the row is told that it is gone.
   private func delete(
     _ version: Version, _ entry: Shelf.Entry?, by before: Version, _ table: ReplicaTable,
     _ key: Key, _ statements: RowStatements, _ edits: inout Edits
