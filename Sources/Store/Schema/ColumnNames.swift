@@ -89,14 +89,24 @@ struct ColumnNames: Equatable {
     }
     for (index, name) in names.enumerated() { take(renamed[name], index) }
     // Where machines have taken a column for different ones the settings decide. But they do not
-    // give a first name to one column that another one here is known to bear.
-    let bearers = Dictionary(
-      names.compactMap { name in known[name].map { (folded($0), name) } }, uniquingKeysWith: { $1 })
-    for (index, name) in names.enumerated() {
-      guard let first = settings[name], bearers[folded(first), default: name] == name else {
-        continue
+    // give a first name to one column that another one here is known to bear, unless that has got
+    // another one by them: `b` became `c`, and what was `c` before is `d`.
+    var bearers = Dictionary(
+      names.filter { renamed[$0] == nil }.compactMap { name in
+        known[name].map { (folded($0), name) }
+      }, uniquingKeysWith: { $1 })
+    var mayTake = true
+    while mayTake {
+      mayTake = false
+      for (index, name) in names.enumerated() where firsts[index] == nil {
+        guard let first = settings[name], bearers[folded(first), default: name] == name
+        else { continue }
+        take(first, index)
+        guard firsts[index] != nil, let former = known[name], !isSameName(former, first)
+        else { continue }
+        bearers[folded(former)] = nil
+        mayTake = true
       }
-      take(first, index)
     }
     for (index, name) in names.enumerated() { take(known[name], index) }
     for (index, column) in columns.enumerated() { take(column, index) }

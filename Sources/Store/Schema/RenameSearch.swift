@@ -43,15 +43,29 @@ struct RenameSearch {
   ) throws(SQLiteError) -> [String: Found] {
     guard let schema = table.schema, !columns.known.isEmpty else { return [:] }
     let present = schema.known(columns.names(of: schema))
-    if let swapped = Self.pairsOfSwap(columns.known, present) {
-      guard case .proven = try evidence(for: swapped, table, schema, columns) else { return [:] }
-      return Dictionary(
-        swapped.map { pair in
-          let first = columns.known[pair.old].first
-          return (folded(present[pair.new].name), Found(first: first, former: first))
-        },
-        uniquingKeysWith: { $1 })
+    let taken = Self.pairsOfTakenNames(columns.known, present)
+    var found: [Pair]
+    if case .proven = try evidence(for: taken, table, schema, columns) {
+      found = taken
+    } else {
+      found = try search(table, schema, columns, present)
     }
+    var renamed: [String: Found] = [:]
+    for pair in found {
+      let (name, former) = (present[pair.new].name, columns.known[pair.old].first)
+      // `name` was copied to `tmp`, dropped, and `tmp` renamed to `name`: it is itself again.
+      let isBack = hadFirst(name) && !columns.known.contains { isSameName($0.name, name) }
+      let first = isBack ? name : former
+      renamed[folded(name)] = Found(first: first, former: former)
+    }
+    return renamed
+  }
+
+  /// Where each column that stayed has its name still.
+  private func search(
+    _ table: ReplicaTable, _ schema: TableSchema, _ columns: Renames.Columns,
+    _ present: [ColumnNames.Known]
+  ) throws(SQLiteError) -> [Pair] {
     var found = try inPlace(table, schema, columns, present)
     // A table that was made anew may have its columns in another order.
     // Where no row tells, one was dropped and another one added.
@@ -68,22 +82,18 @@ struct RenameSearch {
         }
       }
     }
-    var renamed: [String: Found] = [:]
-    for pair in found {
-      let (name, former) = (present[pair.new].name, columns.known[pair.old].first)
-      // `name` was copied to `tmp`, dropped, and `tmp` renamed to `name`: it is itself again.
-      renamed[folded(name)] = Found(first: hadFirst(name) ? name : former, former: former)
-    }
-    return renamed
+    return found
   }
 
-  /// The same names in another order: columns that have swapped theirs, perhaps.
-  private static func pairsOfSwap(
+  /// The renames by which each column has kept its place, where one has the name that another one
+  /// had: `a, b` are `b, c` now, or `b, a`. No name says then which column it is.
+  private static func pairsOfTakenNames(
     _ known: [ColumnNames.Known], _ present: [ColumnNames.Known]
-  ) -> [Pair]? {
+  ) -> [Pair] {
     let (before, now) = (known.map { folded($0.name) }, present.map { folded($0.name) })
-    guard before != now, before.sorted() == now.sorted() else { return nil }
-    return before.indices.filter { before[$0] != now[$0] }.map { Pair(new: $0, old: $0) }
+    guard before.count <= now.count else { return [] }
+    let pairs = before.indices.filter { before[$0] != now[$0] }.map { Pair(new: $0, old: $0) }
+    return pairs.contains { before.contains(now[$0.new]) } ? pairs : []
   }
 
   /// The renames that leave a column between the same ones that stayed.
