@@ -12,7 +12,7 @@ extension OpenReplica.Changes {
           deleted: change.row == nil && !change.isTooLarge,
           row: change.row.map { Replica.row($0) }, author: change.author,
           stamp: change.stamp.flatMap {
-            $0 <= Stamp.zero.successor ? nil : Node.fineText($0.millisecondsSince1970)
+            $0 <= Stamp.beforeSite ? nil : Node.fineText($0.millisecondsSince1970)
           },
           certified: change.isCertified)
       },

@@ -85,7 +85,7 @@ package struct ChangedKeys: Sendable {
 
 extension Stamp {
   /// In ms since 1970; nil if it says that nobody knows.
-  var knownMoment: Int64? { self > Stamp.zero.successor ? millisecondsSince1970 : nil }
+  var knownMoment: Int64? { self > Stamp.beforeSite ? millisecondsSince1970 : nil }
 }
 
 extension Node {

@@ -105,7 +105,7 @@ struct VerifyWords: Sendable {
   private func side(_ row: AccountRow, _ authors: [Origin: String]) -> VerifyReport.Side {
     VerifyReport.Side(
       edited_by: row.dot.flatMap { authors[$0.origin] },
-      edited_at: row.dot == nil || row.stamp <= Stamp.zero.successor
+      edited_at: row.dot == nil || row.stamp <= Stamp.beforeSite
         ? nil : Node.text(row.stamp.millisecondsSince1970),
       state: "\(row.state)", content: row.stands ? Self.digits(row.hash) : nil)
   }

@@ -63,7 +63,7 @@ struct AuthorNames {
 
   /// A row that was there before its table was the site's has no time.
   private static func time(_ stamp: Stamp) -> String? {
-    stamp <= Stamp.zero.successor ? nil : Node.fineText(stamp.millisecondsSince1970)
+    stamp <= Stamp.beforeSite ? nil : Node.fineText(stamp.millisecondsSince1970)
   }
 
   func side(

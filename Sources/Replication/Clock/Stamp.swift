@@ -11,6 +11,8 @@ package struct Stamp: Sendable, Hashable, Comparable {
   package static let epochMilliseconds: Int64 = 1_577_836_800_000
   /// Below every stamp that a clock can give.
   package static let zero = Stamp(rawValue: 0)
+  /// Of a row that was in a file before its table became the site's.
+  package static let beforeSite = Stamp(rawValue: 1)
   /// Stamps beyond this are refused, so that adding can never overflow.
   package static let highest = Stamp(rawValue: 1 << 62)
 

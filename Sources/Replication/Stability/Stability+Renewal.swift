@@ -148,7 +148,7 @@ extension Stability {
     let known = agreed.map(known.capped) ?? known
     if known.covers(version.dot) { return .isGone(isLost: false) }
     // What was here before its table became the site's stays below everything.
-    if isOwn, version.stamp == Stamp.zero.successor { return .stays }
+    if isOwn, version.stamp == Stamp.beforeSite { return .stays }
     let before = version
     var version = version
     if fresh == nil, known.covers(version.created) {

@@ -57,7 +57,7 @@ package struct ParentRow: Sendable, Hashable {
 package struct Numbering: Sendable, Hashable {
   /// Of each list that a version carries, at most.
   package static let mostElders = 8
-  package static let mostParents = 16
+  package static let mostParents = 64
   package static let mostFormer = 16
   /// The longest key that is named as a former one, in bytes.
   package static let longestKey = 1_024

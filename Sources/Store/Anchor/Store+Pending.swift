@@ -89,7 +89,7 @@ extension Store {
     // What was here before its table became the site's ranks lowest, whenever it was made; other
     // rules than newest-wins do not ask when that was; and what an anchor has certified stands
     // above what it has not seen, though nobody is the anchor any more.
-    let isFromBefore = version.stamp == Stamp.zero.successor
+    let isFromBefore = version.stamp == Stamp.beforeSite
     let isOlder =
       rule == NewestWins.self && !isFromBefore
       && winner?.stamp.map { version.stamp <= $0 } != false

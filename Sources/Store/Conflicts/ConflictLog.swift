@@ -70,7 +70,7 @@ struct ConflictLog {
   func forgetEqual(_ table: String, renamed: [String: String]) throws(SQLiteError) {
     let isEqual = { (conflict: Conflict) -> Bool in
       guard let loser = conflict.loser, let winner = conflict.winner, !loser.isDeleted,
-        loser.stamp == nil || loser.stamp == Stamp.zero.successor
+        loser.stamp == nil || loser.stamp == Stamp.beforeSite
       else { return false }
       return winner.says(all: loser.values, renamed: renamed)
     }

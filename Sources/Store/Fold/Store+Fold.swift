@@ -345,7 +345,7 @@ extension Store {
     let old = isBaseline ? former : former ?? ended
     let stamp =
       isBaseline
-      ? Stamp.zero.successor
+      ? Stamp.beforeSite
       : unaltered?.stamp.successor ?? Stamp.placing(madeAt.at, above: old)
     let waiting = try pending.all(table: table.id, key: key)
     let earlier = waiting.first { $0.version.dot.origin == own }?.version

@@ -156,7 +156,8 @@ final class Parentage {
 }
 
 extension Parentage {
-  /// A foreign key to the primary key of a tracked table, as it is declared.
+  /// A foreign key to the primary key of a tracked table, as it is declared. It may be to more
+  /// columns: `(tenant, patient)` to `(tenant, id)` says by `patient` which row is meant.
   private struct Declared {
     let child: Int64
     let parent: Int64
@@ -186,14 +187,14 @@ extension Parentage {
       }) {
         guard let name = parts[0][1].string,
           let parent = tables.first(where: { isSameName($0.nameHere, name) }),
-          let key = parent.statements?.shape, key.keyCount == parts.count
+          let key = parent.statements?.shape
         else { continue }
         var columns: [Int?] = Array(repeating: nil, count: key.keyCount)
         for (place, part) in parts.enumerated() {
           guard let from = part[2].string, let column = statements.column(here: from)
           else { continue }
           let target = part[3].string.map { to in parent.statements?.column(here: to) } ?? place
-          if let target, target < columns.count { columns[target] = column }
+          if let target, columns.indices.contains(target) { columns[target] = column }
         }
         let known = columns.compactMap { $0 }
         guard known.count == key.keyCount else { continue }
@@ -214,12 +215,15 @@ extension Parentage.Link {
   ) {
     let (shape, hash) = (statements.shape, statements.columnHashes[column])
     let keys = statements.names.prefix(shape.keyCount).map(quoted).joined(separator: ", ")
+    let name = statements.names[column]
+    // A column without a type compares nothing as a number that is text.
+    let isTyped = table.schema?.columns.first { $0.name == name }?.affinity != .blob
     self.init(
       id: Self.id(hash, parent.seed), later: later.map { Self.id(hash, tableSeed($0)) },
       child: table.id, parent: parent.id, column: column, isOfKey: column < shape.keyCount,
       select: """
         SELECT \(keys) FROM main.\(quoted(statements.tableName))
-        WHERE \(quoted(statements.names[column])) = ?
+        WHERE \(quoted(name)) \(isTyped ? "= ?1" : "IN (?1, CAST(?1 AS TEXT))")
         """, columnHash: hash)
   }
 
@@ -262,7 +266,7 @@ extension Parentage {
     return links(of: table).enumerated().compactMap { index, link in
       guard let row = parents.first(where: link.isMeant),
         let parent = tables.byID[link.parent],
-        let key = number(index, link).flatMap({ parent.key([$0]) })
+        let key = number(index, link).flatMap(parent.key(referredToBy:))
       else { return nil }
       return Meant(link: link, parent: parent, key: key, row: row)
     }
@@ -279,7 +283,7 @@ extension Parentage {
       unseen.compactMap { parent in
         let id = Link.id(link.columnHash, parent.seed)
         guard let row = version.numbering.parents.first(where: { $0.link == id }),
-          let key = number(index, link).flatMap({ parent.key([$0]) })
+          let key = number(index, link).flatMap(parent.key(referredToBy:))
         else { return nil }
         return Meant(link: link, parent: parent, key: key, row: row)
       }
@@ -297,6 +301,26 @@ extension Parentage {
 
 extension ReplicaTable {
   var hasNumber: Bool { schema?.hasNumber ?? false }
+
+  /// The key that a column of another table means which holds this. SQLite compares as the
+  /// parent's column does: '7' refers to number 7.
+  func key(referredToBy value: Replication.Value) -> Key? {
+    guard case .text(let text) = value, let number = Int64(String(decoding: text, as: UTF8.self)),
+      Replication.Value.integer(number).isSameNumber(as: value)
+    else { return key([value]) }
+    return key([.integer(number)])
+  }
+}
+
+extension Replication.Value {
+  /// This number as a column has it that held another one: as text where that was text.
+  func asNumber(like other: Replication.Value) -> Replication.Value {
+    switch (self, other) {
+    case (.integer(let number), .text): .text(Array(String(number).utf8))
+    case (.integer(let number), .real): .real(Double(number))
+    default: self
+    }
+  }
 }
 
 extension TableSchema {

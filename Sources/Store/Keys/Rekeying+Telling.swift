@@ -140,9 +140,9 @@ extension Rekeying {
     for link in parentage.links(of: table.id) where link.parent == table.id {
       guard !version.numbering.parents.contains(where: link.isMeant),
         let place = link.place(in: entry, statements),
-        table.key([entry.values[place].value]) == key
+        table.key(referredToBy: entry.values[place].value) == key
       else { continue }
-      entry.values[place].value = number
+      entry.values[place].value = number.asNumber(like: entry.values[place].value)
     }
   }
 

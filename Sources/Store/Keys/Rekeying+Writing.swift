@@ -89,7 +89,7 @@ extension Rekeying {
         let named = note.parents?[index], row.source.numbering.parents.contains(named),
         let before = link.number(in: row.before, statements),
         before != link.number(in: row.entry, statements),
-        let key = store.tables.byID[link.parent]?.key([before])
+        let key = store.tables.byID[link.parent]?.key(referredToBy: before)
       else { continue }
       let place = FormerKeys.Place(table: link.parent, key: key, created: named.row)
       guard case .moved(let next) = try store.moved.whereabouts(place) else { continue }
@@ -134,7 +134,7 @@ extension Rekeying {
       guard case .moved(let next) = try store.moved.whereabouts(meant.place),
         let number = next.key.values?.first, let column = meant.link.place(in: entry, statements)
       else { continue }
-      entry.values[column].value = number
+      entry.values[column].value = number.asNumber(like: entry.values[column].value)
     }
   }
 }

@@ -332,9 +332,10 @@ struct Rekeying {
     if move.next == move.place.key, row.item != nil, !row.isFree { return }
     guard let statements = row.table.statements, let number = move.next.values?.first,
       let place = link.place(in: row.before, statements),
-      store.tables.byID[link.parent]?.key([row.before.values[place].value]) == move.place.key
+      let parent = store.tables.byID[link.parent],
+      parent.key(referredToBy: row.before.values[place].value) == move.place.key
     else { return }
-    row.entry.values[place].value = number
+    row.entry.values[place].value = number.asNumber(like: row.before.values[place].value)
     if let root = move.root { row.roots.insert(root) }
     let isNumbered = parentage.numbered.contains(row.table.id)
     if isNumbered, row.item != nil, !row.isFree, row.next == row.key {

@@ -25,7 +25,8 @@ extension Store {
     for link in links {
       guard let parent = tables.byID[link.parent] else { continue }
       // A row that refers to nothing has NULL there.
-      guard let parentKey = parent.key([try value(link.column) ?? .null]) else { continue }
+      guard let parentKey = parent.key(referredToBy: try value(link.column) ?? .null)
+      else { continue }
       if parent.id == table.id, parentKey == key { continue }
       let before = (repeating ?? old)?.numbering.parents.first(where: link.isMeant)
       let isMachines = repeating != nil || isKept(link.column)
@@ -84,7 +85,8 @@ extension Store {
       else { continue }
       // All else that it refers to was noted already.
       let news = try kinship.parentage(tables).links(of: child.table).filter {
-        $0.parent == table.id && table.key([Replication.Value(row[$0.column])]) == key
+        $0.parent == table.id
+          && table.key(referredToBy: Replication.Value(row[$0.column])) == key
       }
       let note = try keyNote(
         childTable, child.key, over: version,

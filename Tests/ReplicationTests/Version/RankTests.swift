@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func `what nobody can have reached ranks below all that can be`() {
-    let least = Self.version(stamp: Stamp.zero.successor, epoch: 0, by: 1)
+    let least = Self.version(stamp: Stamp.beforeSite, epoch: 0, by: 1)
     for (stamp, epoch) in [(Stamp.latest.successor, 0), (.zero, Epoch.latest + 1)] {
       let impossible = Self.version(stamp: stamp, epoch: epoch)
       #expect(!impossible.isPossible && impossible.rank < least.rank)

@@ -69,4 +69,27 @@ import Testing
     let key = Key([.integer(7), .integer(7)], collations: [])
     #expect(try other.store.conflictLog.list(all: true).map(\.key) == [key])
   }
+
+  @Test func `takes no unique value from a row of the site`() throws {
+    let schema = """
+      CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, email TEXT UNIQUE, name TEXT);
+      CREATE TABLE post(id TEXT PRIMARY KEY NOT NULL, person TEXT REFERENCES person(id));
+      """
+    let site = try TestReplica(1, schema: schema, tracking: ["person", "post"])
+    try site.write(
+      "INSERT INTO person VALUES ('1', 'x@y', 'Ann'); INSERT INTO post VALUES ('p', '1')")
+    try site.foldAll()
+    let joiner = try TestReplica(
+      2, schema: schema + "INSERT INTO person VALUES ('2', 'x@y', 'Anna')", isJoining: true)
+    try joiner.pull(from: site)
+    // It stays behind, whatever its machine writes into it.
+    try joiner.write("UPDATE person SET name = 'An' WHERE id = '2'")
+    try joiner.foldAll()
+    try site.pull(from: joiner)
+    for replica in [site, joiner] {
+      #expect(try replica.application.prepareRows("SELECT name FROM person") == ["Ann"])
+      #expect(try replica.application.prepareRows("SELECT id FROM post") == ["p"])
+      #expect(try replica.store.tableSurvey.parkedRows().count == 1)
+    }
+  }
 }

@@ -359,61 +359,6 @@ import Testing
     #expect(try r[0].content("person") == r[1].content("person"))
   }
 
-  @Test(arguments: ["INTEGER", "TEXT"], [true, false])
-  func `columns that take over each other's names keep their values`(
-    type: String, isRemade: Bool
-  ) throws {
-    let schema = "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, age \(type), name TEXT)"
-    let remake = """
-      BEGIN; CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name \(type), tag TEXT);
-      INSERT INTO p SELECT id, age, name FROM person; DROP TABLE person;
-      ALTER TABLE p RENAME TO person; COMMIT
-      """
-    let migration =
-      isRemade
-      ? remake
-      : """
-      BEGIN; ALTER TABLE person RENAME COLUMN name TO tag;
-      ALTER TABLE person RENAME COLUMN age TO name; COMMIT
-      """
-    let r = try replicas(schema)
-    try r[0].write(migration)
-    try r[0].foldAll()
-    try r[0].write("UPDATE person SET name = 3, tag = 'Al' WHERE id = 'a'")
-    try r[1].write("UPDATE person SET name = 'Rob' WHERE id = 'b'")
-    for _ in 1...2 { try settle(r) }
-    #expect(try names(r[1], "name") == ["aAl3", "bRob2"])
-    let shown = "SELECT id || name || tag FROM person ORDER BY id"
-    #expect(try r[0].application.prepareRows(shown) == ["a3Al", "b2Rob"])
-    try r[1].write(migration)
-    for _ in 1...2 { try settle(r) }
-    for replica in r {
-      #expect(try replica.application.prepareRows(shown) == ["a3Al", "b2Rob"])
-      #expect(try replica.store.conflictLog.list(all: true).isEmpty)
-      #expect(try replica.store.columns.kept() == [])
-    }
-    #expect(r[0].store.position.digest == r[1].store.position.digest)
-  }
-
-  @Test func `a machine that cannot tell which column took which name goes by the site`() throws {
-    let schema = "CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, age TEXT, name TEXT)"
-    let r = try replicas(schema)
-    let migration = """
-      BEGIN; ALTER TABLE person RENAME COLUMN name TO tag;
-      ALTER TABLE person RENAME COLUMN age TO name; COMMIT
-      """
-    try r[0].write(migration)
-    try settle(r)
-    // Every value is another one before anybody looks.
-    try r[1].write("\(migration); UPDATE person SET name = name + 10, tag = tag || 'x'")
-    for _ in 1...2 { try settle(r) }
-    let shown = "SELECT id || name || tag FROM person ORDER BY id"
-    for replica in r {
-      #expect(try replica.application.prepareRows(shown) == ["a11Annx", "b12Bobx"])
-    }
-    #expect(r[0].store.position.digest == r[1].store.position.digest)
-  }
-
   @Test(arguments: ["TEXT", "TEXT DEFAULT ''"])
   func `a new column under the name that another one had is a new one`(type: String) throws {
     let r = try replicas("CREATE TABLE person(id TEXT PRIMARY KEY NOT NULL, name \(type), age)")

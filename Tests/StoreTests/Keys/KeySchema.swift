@@ -76,19 +76,32 @@ struct KeySchema {
 extension KeySchema {
   /// The same with the foreign keys of columns beside the key declared, where the table that they
   /// mean has a key of one column.
-  func declared() -> (sql: String, tables: [Table]) {
+  ///
+  /// `isLoose`: columns hold the numbers as text, with a type or without, and some foreign keys are
+  /// to `(site, id)`.
+  func declared(isLoose: Bool = false) -> (sql: String, tables: [Table]) {
     var statements: [String] = []
     var result: [Table] = []
     for table in tables {
       let references = table.references.filter { $0.isOfKey || hasOneKey($0.parent) }
-      let keys = references.filter { !$0.isOfKey }.map {
-        ", FOREIGN KEY(\($0.column)) REFERENCES t\($0.parent) DEFERRABLE INITIALLY DEFERRED"
+      let keys = references.filter { !$0.isOfKey }.map { reference in
+        let isPair =
+          isLoose && reference.column == "r1" && tables[reference.parent].ownKey == ["id"]
+        return ", FOREIGN KEY(\(isPair ? "site, " : "")\(reference.column)) "
+          + "REFERENCES t\(reference.parent)\(isPair ? "(site, id)" : "") "
+          + "DEFERRABLE INITIALLY DEFERRED"
       }
-      statements.append(table.sql + keys.joined() + ")")
+      statements.append((isLoose ? Self.loose(table) : table.sql) + keys.joined() + ")")
       result.append(
         Table(name: table.name, sql: table.sql, references: references, ownKey: table.ownKey))
     }
     return (statements.joined(separator: ";\n"), result)
+  }
+
+  private static func loose(_ table: Table) -> String {
+    table.sql.replacing("r0 INTEGER", with: "r0 TEXT").replacing("r1 INTEGER", with: "r1")
+      .replacing("label TEXT", with: "label TEXT, site INTEGER NOT NULL DEFAULT 1")
+      + (table.ownKey == ["id"] ? ", UNIQUE(site, id)" : "")
   }
 
   private func hasOneKey(_ number: Int) -> Bool {
