@@ -162,6 +162,53 @@ import Testing
     #expect(try objects(second) == before)
   }
 
+  /// A column is what it was first, whatever it is called there and here.
+  @Test(
+    arguments: [
+      (
+        "ALTER TABLE patient RENAME COLUMN name TO tag; ALTER TABLE patient RENAME COLUMN age TO name",
+        ["name: is called age here", "tag: is called name here"],
+        ["age: is called name here", "name: is called tag here"]
+      ),
+      (
+        """
+        ALTER TABLE patient RENAME COLUMN name TO tag;
+        ALTER TABLE patient ADD COLUMN name TEXT DEFAULT 'x'
+        """,
+        ["tag: is called name here", "name: is another column here"],
+        ["name: is called tag here", "name: is not at two"]
+      ),
+      (
+        "ALTER TABLE patient RENAME COLUMN id TO number", ["number: is called id here"],
+        ["id: is called number here"]
+      ),
+      (
+        "ALTER TABLE note RENAME TO task; ALTER TABLE patient RENAME TO note",
+        ["note: is called \"patient\" here", "task: is called \"note\" here"],
+        ["patient: is called \"note\" here", "note: is called \"task\" here"]
+      ),
+    ])
+  func `calls nothing missing that has another name`(
+    migration: String, here: [String], there: [String]
+  ) throws {
+    let (first, second) = try pair("ALTER TABLE patient ADD COLUMN age TEXT")
+    try first.write("UPDATE patient SET age = '7'; INSERT INTO note VALUES (7, 'n')")
+    try second.write("ALTER TABLE patient ADD COLUMN age TEXT")
+    try first.exchange(with: second)
+    try first.write("BEGIN; \(migration); COMMIT")
+    try first.foldAll()
+    try second.pull(from: first)
+    let told = { (one: TestReplica, other: TestReplica, name: String) in
+      try one.store.compare(with: other.store.schemaCopy.objects(), of: name).differences
+        .map { "\($0.name): \($0.what)" }
+    }
+    #expect(Set(try told(second, first, "one")).isSuperset(of: here))
+    #expect(Set(try told(first, second, "two")).isSuperset(of: there))
+    let all = try told(second, first, "one") + told(first, second, "two")
+    #expect(all.filter { $0.hasSuffix("is not at two") || $0.hasSuffix("is not at one") }
+      .allSatisfy((here + there).contains))
+  }
+
   @Test func `takes a new table under a name of before for another one`() throws {
     let (first, second) = try pair(
       "ALTER TABLE note RENAME TO task; CREATE TABLE note(id INTEGER PRIMARY KEY, due)")

@@ -12,11 +12,12 @@ package struct KeyDefinition: Sendable, Equatable, CustomStringConvertible {
 
   private let parts: [Part]
 
-  package init(_ schema: TableSchema) {
+  /// `firsts`: how the columns of the schema were called first.
+  package init(_ schema: TableSchema, firsts: [String]? = nil) {
     parts = zip(schema.key, schema.keyCollations).map { index, collation in
       let column = schema.columns[index]
       return Part(
-        name: column.name, type: column.type, affinity: column.affinity, collation: collation)
+        name: firsts?[index] ?? column.name, type: column.type, affinity: column.affinity, collation: collation)
     }
   }
 

@@ -83,6 +83,20 @@ package struct SchemaCopy {
   /// What such an entry is called.
   private static let toldNames = "_flotilla_named"
 
+  /// What such entries tell: how the columns of a table were called first, by its name there and
+  /// theirs, in small letters.
+  static func toldFirsts(_ objects: [SchemaObject]) -> [String: [String: String]] {
+    var told: [String: [String: String]] = [:]
+    for object in objects where object.kind == .entry && object.name == toldNames {
+      let fields = object.fields.compactMap { field in
+        field.value.sqlite.string.map { (folded(field.column), $0) }
+      }
+      guard let (_, name) = fields.first else { continue }
+      told[folded(name)] = Dictionary(fields.dropFirst(), uniquingKeysWith: { $1 })
+    }
+    return told
+  }
+
   /// Notes how columns were called first, as who shows the schema tells, of tables of which nothing
   /// is known. Settings of the site that say otherwise may be anybody's.
   static func takeNames(

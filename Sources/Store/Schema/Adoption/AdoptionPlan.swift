@@ -15,14 +15,14 @@ struct AdoptionPlan {
   private let numbers: [SchemaObject]
   /// Tables, in small letters, to which nothing is added.
   private var untouched: Set<String> = []
-  /// Columns of this file, in small letters and with their table, that have another name there.
-  private var renamed: Set<[String]> = []
-  /// The same of tables, in small letters.
+  /// Tables of this file, in small letters, that have another name there.
   private var renamedTables: Set<String> = []
   private var books: [String] = []
-  /// First names of tables that have another one there by now: what is called so there is none of
-  /// these. In small letters.
-  private var left: Set<String> = []
+  /// Tables that have another name there by now, in small letters, and their first ones.
+  private var theirTables: [String: String] = [:]
+  /// How columns there were called first, by table and name, in small letters; who tells nothing
+  /// of a table has no other names in it.
+  private let theirFirsts: [String: [String: String]]
   /// All names, and those of what differs and is not added, in small letters.
   private var known: Set<String> = []
   private var missing: Set<String> = []
@@ -33,6 +33,7 @@ struct AdoptionPlan {
     here = try SchemaSketch(try store.schemaCopy.definedObjects())
     there = try SchemaSketch(objects)
     numbers = objects.filter { $0.kind == .number }
+    theirFirsts = SchemaCopy.toldFirsts(objects)
     let own = here.refused.compactMap { refused -> SchemaSketch.Object? in
       let object = refused.object
       return SchemaAdoption.Kind(object.kind).map {
@@ -48,10 +49,7 @@ struct AdoptionPlan {
     }
     let theirs = try there.objects()
     known = Set(mine.keys).union(theirs.map { folded($0.name) })
-    for object in theirs where object.kind == .table {
-      guard let first = store.tables.names.first(of: object.name) else { continue }
-      if !isSameName(first, object.name) { left.insert(folded(first)) }
-    }
+    findTables(Set(theirs.filter { $0.kind == .table }.map { folded($0.name) }))
     for object in theirs {
       switch object.kind {
       case .table: try compare(table: object)
@@ -87,6 +85,40 @@ struct AdoptionPlan {
 
   private static let migrate = "Make here the migration that made it there."
 
+  /// Finds out which tables of the site are called how there. The name that one has now may be the
+  /// first one of another: then it is that one's, as long as the first one's own is there.
+  private mutating func findTables(_ names: Set<String>) {
+    var hasMore = true
+    while hasMore {
+      hasMore = false
+      for name in names.sorted() where theirTables[name] == nil {
+        guard let first = store.tables.names.first(of: name), !isSameName(first, name),
+          store.tables.table(name)?.isTracked != true || !names.contains(folded(first))
+            || theirTables[folded(first)] != nil
+        else { continue }
+        theirTables[name] = first
+        hasMore = true
+      }
+    }
+  }
+
+  /// Whether what is called so there is none that the site knows by this name: that has another one.
+  private func isAnother(_ table: String) -> Bool {
+    theirTables[table] == nil && theirTables.values.contains { folded($0) == table }
+  }
+
+  /// How the columns of a table of this file were called first, in their order.
+  private func firsts(of table: ReplicaTable, _ schema: TableSchema) throws(StoreError) -> [String]
+  {
+    try reporting { () throws(SQLiteError) in
+      try store.tables.renames.read(table.name).names(of: schema).firsts
+    }
+  }
+
+  private func theirFirst(_ column: String, of table: String) -> String {
+    theirFirsts[folded(table)]?[folded(column)] ?? column
+  }
+
   private mutating func compare(table object: SchemaSketch.Object) throws(StoreError) {
     let (name, table) = (object.name, folded(object.name))
     let columns = TablePart.all(of: object.sql).parts.compactMap(\.column)
@@ -94,14 +126,17 @@ struct AdoptionPlan {
       untouched.insert(table)
       return books.append(name)
     }
-    let isAnother = left.contains(table)
-    if !isAnother, let local = store.tables.known(there: name), !isSameName(local.nameHere, name) {
+    let isAnother = isAnother(table)
+    if !isAnother, let local = store.tables.table(theirTables[table] ?? name), local.isTracked,
+      local.isHere, !isSameName(local.nameHere, name)
+    {
       let called = quoted(local.nameHere)
       untouched.insert(table)
       renamedTables.insert(folded(local.nameHere))
       return differ(
         .table, name, name, "is called \(called) here",
-        "If you like: ALTER TABLE \(called) RENAME TO \(quoted(name))")
+        mine[table] == nil
+          ? "If you like: ALTER TABLE \(called) RENAME TO \(quoted(name))" : Self.migrate)
     }
     guard let own = mine[table] else {
       if let original = ScratchName.original(of: name, among: known) {
@@ -117,8 +152,7 @@ struct AdoptionPlan {
       untouched.insert(table)
       return differ(.table, name, name, "is a \(own.kind.rawValue) here")
     }
-    guard let local = store.tables.table(called: name), local.isTracked, let schema = local.schema,
-      let statements = local.statements
+    guard let local = store.tables.table(called: name), local.isTracked, let schema = local.schema
     else {
       untouched.insert(table)
       guard own.text != object.text else { return }
@@ -133,37 +167,42 @@ struct AdoptionPlan {
         Self.migrate)
     }
     guard own.text != object.text else { return }
+    let firsts = try firsts(of: local, schema)
     guard let other = try TableSchema.read(name, on: there.connection),
-      KeyDefinition(schema).agrees(with: KeyDefinition(other))
+      KeyDefinition(schema, firsts: firsts).agrees(
+        with: KeyDefinition(other, firsts: other.columns.map { theirFirst($0.name, of: name) }))
     else {
       untouched.insert(table)
       return differ(.table, name, name, "has another key at \(node)", Self.migrate)
     }
-    try compare(columns: other, object, own, statements)
+    try compare(columns: other, object, own, Array(zip(schema.columns.map(\.name), firsts)))
   }
 
   private mutating func compare(
     columns other: TableSchema, _ object: SchemaSketch.Object, _ own: SchemaSketch.Object,
-    _ statements: RowStatements
+    _ columns: [(name: String, first: String)]
   ) throws(StoreError) {
     let (theirs, ours) = (TablePart.all(of: object.sql), TablePart.all(of: own.sql))
     let table = own.name
     let hasRows = try store.hasRow(in: table)
     for part in theirs.parts {
       guard let name = part.column else { continue }
-      if let same = ours.parts.first(where: { isSameName($0.column ?? "", name) }) {
-        if same.text != part.text {
-          differ(.column, name, table, "is declared otherwise at \(node)", Self.migrate)
-        }
-        continue
-      }
-      if let place = statements.columns(for: [name])[0] {
-        let called = statements.names[place]
-        renamed.insert([folded(table), folded(called)])
+      let namesake = ours.parts.first { isSameName($0.column ?? "", name) }
+      let first = theirFirst(name, of: table)
+      let called = columns.first { isSameName($0.first, first) }?.name
+      if let called, !isSameName(called, name) {
         let change = "RENAME COLUMN \(quoted(called)) TO \(quoted(name))"
         differ(
           .column, name, table, "is called \(called) here",
-          "If you like: ALTER TABLE \(quoted(table)) \(change)")
+          namesake == nil ? "If you like: ALTER TABLE \(quoted(table)) \(change)" : Self.migrate)
+        continue
+      }
+      if let namesake {
+        if called == nil {
+          differ(.column, name, table, "is another column here", Self.migrate)
+        } else if namesake.text != part.text {
+          differ(.column, name, table, "is declared otherwise at \(node)", Self.migrate)
+        }
         continue
       }
       guard let column = other.column(named: name).map({ other.columns[$0] }) else { continue }
@@ -225,21 +264,18 @@ struct AdoptionPlan {
   private mutating func noteOwn(_ theirs: [SchemaSketch.Object]) throws(StoreError) {
     let tables = Dictionary(theirs.map { (folded($0.name), $0) }, uniquingKeysWith: { $1 })
     let remedy = "To bring it there, at \(node): flotilla schema DB --adopt \(store.nodeName)"
-    for table in store.tables.tracked.compactMap(\.schema)
-    where !renamedTables.contains(folded(table.name)) {
-      let parts = { (sql: String) in
-        Set(TablePart.all(of: sql).parts.compactMap { $0.column.map(folded) })
-      }
+    for local in store.tables.tracked {
+      guard let table = local.schema, !renamedTables.contains(folded(table.name)) else { continue }
       guard let other = tables[folded(table.name)] else {
         differ(.table, table.name, table.name, "is not at \(node)", remedy)
         continue
       }
       guard !untouched.contains(folded(table.name)) else { continue }
-      let columns = parts(other.sql)
-      for column in table.columns
-      where !columns.contains(folded(column.name))
-        && !renamed.contains([folded(table.name), folded(column.name)])
-      {
+      let columns = Set(
+        TablePart.all(of: other.sql).parts.compactMap(\.column)
+          .map { folded(theirFirst($0, of: table.name)) })
+      for (column, first) in zip(table.columns, try firsts(of: local, table))
+      where !columns.contains(folded(first)) {
         differ(.column, column.name, table.name, "is not at \(node)", remedy)
       }
       for own in mine.values.sorted(by: { $0.name < $1.name })
