@@ -19,13 +19,13 @@ extension Node {
     }
     let objects = try await schema(of: member, within: timeout)
     if adopts { try await foldNow() }
-    let (adoption, columns, missing) = try await reporting(path) { () async throws(StoreError) in
+    let (adoption, columns) = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
         let adoption =
           adopts
           ? try store.adopt(objects, of: member.name, at: self.clock.now)
           : try store.compare(with: objects, of: member.name)
-        return (adoption, try store.columns.all(), store.tableSurvey.tablesMissing(in: objects))
+        return (adoption, try store.columns.all())
       }
     }
     if adopts {
@@ -38,7 +38,7 @@ extension Node {
     }
     var report = SchemaReport(columns, remark: nil)
     report.adoption = SchemaReport.Adoption(adoption, of: member.name, isMade: adopts)
-    report.adoption?.missing = missing
+    report.adoption?.missing = adoption.missing
     return report
   }
 

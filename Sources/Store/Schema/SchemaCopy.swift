@@ -121,6 +121,16 @@ package struct SchemaCopy {
     }
   }
 
+  /// The tables of the site by their later names, in small letters, as such entries tell them.
+  static func toldTables(_ objects: [SchemaObject]) -> [String: String] {
+    var told: [String: String] = [:]
+    for object in objects where object.kind == .entry && object.name == Renames.settings {
+      let values = object.fields.compactMap(\.value.sqlite.string)
+      if values.count == 2 { told[folded(values[0])] = values[1] }
+    }
+    return told
+  }
+
   /// What the names of a table are, by each of them, all in small letters, as an inviter tells.
   private static func namesakes(_ objects: [SchemaObject]) -> [String: [String]] {
     var names: [String: [String]] = [:]

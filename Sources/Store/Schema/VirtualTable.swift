@@ -39,3 +39,16 @@ struct VirtualTable {
     return Self.parts[module]?.contains(ending) ?? true
   }
 }
+
+extension SQLText {
+  /// The table or view whose content a full-text index has (`content='doc'`), if that is another.
+  var contentElsewhere: String? {
+    guard tokens.count > 1, tokens[1].isWord("VIRTUAL"), let inside = parenthesised() else {
+      return nil
+    }
+    return parts(of: inside).lazy.map { Array(tokens[$0]) }.first { said in
+      said.count == 3 && isSameName(said[0].name, "content") && said[1].isSymbol("=")
+        && !said[2].name.isEmpty
+    }?[2].name
+  }
+}

@@ -49,13 +49,16 @@ struct AdoptionPlan {
     }
     let theirs = try there.objects()
     known = Set(mine.keys).union(theirs.map { folded($0.name) })
-    findTables(Set(theirs.filter { $0.kind == .table }.map { folded($0.name) }))
+    findTables(
+      Set(theirs.filter { $0.kind == .table }.map { folded($0.name) }),
+      SchemaCopy.toldTables(objects))
     for object in theirs {
       switch object.kind {
       case .table: try compare(table: object)
       default: try compare(object)
       }
     }
+    fillIndexes()
     try noteOwn(theirs)
     try noteNumbers()
     noteBooks()
@@ -87,12 +90,13 @@ struct AdoptionPlan {
 
   /// Finds out which tables of the site are called how there. The name that one has now may be the
   /// first one of another: then it is that one's, as long as the first one's own is there.
-  private mutating func findTables(_ names: Set<String>) {
+  private mutating func findTables(_ names: Set<String>, _ told: [String: String]) {
     var hasMore = true
     while hasMore {
       hasMore = false
       for name in names.sorted() where theirTables[name] == nil {
-        guard let first = store.tables.names.first(of: name), !isSameName(first, name),
+        guard let first = store.tables.names.first(of: name) ?? told[name],
+          !isSameName(first, name),
           store.tables.table(name)?.isTracked != true || !names.contains(folded(first))
             || theirTables[folded(first)] != nil
         else { continue }
@@ -268,6 +272,7 @@ struct AdoptionPlan {
       guard let table = local.schema, !renamedTables.contains(folded(table.name)) else { continue }
       guard let other = tables[folded(table.name)] else {
         differ(.table, table.name, table.name, "is not at \(node)", remedy)
+        adoption.missing.append(table.name)
         continue
       }
       guard !untouched.contains(folded(table.name)) else { continue }
@@ -283,6 +288,25 @@ struct AdoptionPlan {
         && tables[folded(own.name)] == nil
       {
         differ(.index, own.name, table.name, "is not at \(node)", remedy)
+      }
+    }
+  }
+
+  /// A full-text index of another table's content (`content='doc'`) is made empty. Programs would
+  /// get "database disk image is malformed" from its triggers, which take out what is not in it.
+  private mutating func fillIndexes() {
+    for step in adoption.steps {
+      guard let content = SQLText(step.sql).contentElsewhere else { continue }
+      let name = quoted(step.name)
+      let fill = "INSERT INTO \(name)(\(name)) VALUES ('rebuild')"
+      // A view of a peer is compiled where a person says so.
+      if mine[folded(content)]?.kind == .table || adoption.steps.contains(where: {
+        $0.kind == .table && isSameName($0.name, content)
+      }) {
+        adoption.steps.append(
+          SchemaAdoption.Step(kind: .table, name: step.name, table: step.table, sql: fill))
+      } else {
+        differ(.table, step.name, step.table, "comes empty", "To fill it: \(fill)")
       }
     }
   }
@@ -336,53 +360,5 @@ extension Column {
       return "is NOT NULL without a default, and there are rows"
     }
     return constantDefault == nil ? "has a default that is no constant, and there are rows" : nil
-  }
-}
-
-extension Store {
-  /// What this file lacks of the schema of another member; nothing is changed.
-  package func compare(
-    with objects: [SchemaObject], of node: String
-  ) throws(StoreError) -> SchemaAdoption {
-    try AdoptionPlan(self, objects, of: node).adoption
-  }
-
-  /// Adds it, in one transaction; what the rows here forbid is left out and named.
-  ///
-  /// Like `create` this is a place where SQL from another node runs: from the member whose name the
-  /// operator has typed, and only what `compare` shows.
-  package func adopt(
-    _ objects: [SchemaObject], of node: String, at now: Instant
-  ) throws(StoreError) -> SchemaAdoption {
-    _ = try foldWritten(at: now)
-    return try transaction {
-      try renewSchema()
-      var adoption = try self.compare(with: objects, of: node)
-      let steps = adoption.steps
-      adoption.steps = []
-      for step in steps {
-        do throws(SQLiteError) {
-          _ = try connection.prepare(step.sql).step()
-          adoption.steps.append(step)
-        } catch {
-          // A full disk says nothing about the object, and may have ended the transaction.
-          guard error.isRefusal else { throw error }
-          adoption.differences.append(
-            SchemaAdoption.Difference(
-              kind: step.kind, name: step.name, table: step.table,
-              what: "was not added: \(error.message)",
-              remedy: "Mend the rows that are in the way, and try again."))
-        }
-      }
-      try SchemaCopy.takeNames(objects, on: connection)
-      try renewSchema()
-      return adoption
-    }
-  }
-
-  fileprivate func hasRow(in table: String) throws(StoreError) -> Bool {
-    try reporting { () throws(SQLiteError) in
-      try connection.prepare("SELECT 1 FROM main.\(quoted(table)) LIMIT 1").step()
-    }
   }
 }

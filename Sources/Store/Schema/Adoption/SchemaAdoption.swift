@@ -29,4 +29,6 @@ package struct SchemaAdoption: Sendable, Equatable {
 
   package var steps: [Step] = []
   package var differences: [Difference] = []
+  /// Replicated tables of this file that the other one does not have under any name.
+  package var missing: [String] = []
 }
