@@ -118,6 +118,9 @@ extension Node {
       if let stretch = result.stretch { await session.feed(.foldedStretch(stretch)) }
     }
     await askForRows()
+    for session in sessions.values where before.frontier != position.frontier {
+      await letGoOfFormer(by: session, since: before.frontier)
+    }
     // What was merged may be the last that was missing to be in touch with the anchor.
     if !contact.isOnline, anchor != nil, !isAnchor { await followSessions() }
   }

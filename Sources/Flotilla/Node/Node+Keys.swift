@@ -28,9 +28,12 @@ extension Node {
     }
   }
 
-  /// A member that has made a migration has made anew what it wrote before it.
-  func letGoOfFormer(by session: PeerSession) async {
-    guard let peer = peer(of: session), !peer.keys.isEmpty else { return }
+  /// A member that has made a migration has made anew what it wrote before it, and all of that is
+  /// here; `since`: it was not, when this was held here.
+  func letGoOfFormer(by session: PeerSession, since before: Frontier? = nil) async {
+    guard let peer = peer(of: session), !peer.keys.isEmpty, peer.hasSpoken,
+      position.frontier.covers(peer.holds), before?.covers(peer.holds) != true
+    else { return }
     do {
       let (count, position) = try await store.run { (store) throws(StoreError) in
         (try store.letGoOfFormer(by: peer.node, keys: peer.keys), store.position)
