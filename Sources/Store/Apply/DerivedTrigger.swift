@@ -1,10 +1,10 @@
 import Replication
 import SQLite
 
-/// A trigger of the application that only keeps something derived up to date, such as a full-text
-/// index: all its statements write to tables that are not tracked.
+/// What a trigger of the application does to keep something derived up to date, such as a full-text
+/// index: those of its statements that write to tables that are not tracked.
 ///
-/// What other triggers do at the author's replica arrives as rows of its own; what these write does
+/// What the others do at the author's replica arrives as rows of its own; what these write does
 /// not, so they must run here, too.
 struct DerivedTrigger: Equatable {
   let name: String
@@ -15,7 +15,7 @@ struct DerivedTrigger: Equatable {
   /// The part of the text after the name: event, table, condition, body.
   private var rest: String
 
-  /// Nil if a statement writes to a tracked table, or may do anything else than write.
+  /// Nil if no statement writes to a table of the application that is not tracked.
   ///
   /// RAISE(IGNORE) before a row is written keeps it from its table, and nobody is told.
   init?(sql: String, of table: String = "", isTracked: (String) -> Bool) {
@@ -25,15 +25,17 @@ struct DerivedTrigger: Equatable {
     guard let statements = Self.statements(tokens), let nameEnd = Self.nameEnd(tokens)
     else { return nil }
     let targets = statements.map(Self.target)
-    let areDerived = targets.allSatisfy { target in
-      target.map { !isTracked($0) && !TableSchema.isReserved($0) } ?? false
-    }
-    guard !targets.isEmpty, areDerived else { return nil }
+    guard !targets.contains(where: { $0.map(TableSchema.isReserved) ?? false }) else { return nil }
+    let derived = zip(statements, targets).filter { $1.map { !isTracked($0) } ?? false }.map(\.0)
+    guard let first = statements.first, !derived.isEmpty else { return nil }
     self.name = tokens[nameEnd].name
     self.table = table
     self.mark = hash64(sql.utf8)
     let bytes = Array(sql.utf8)
-    self.rest = String(decoding: bytes[tokens[nameEnd].bytes.upperBound...], as: UTF8.self)
+    let start = tokens[nameEnd].bytes.upperBound
+    let written = derived.map { bytes[tokens[$0.startIndex].bytes.lowerBound..<$0.end] + [0x3B] }
+    let head = bytes[start..<tokens[first.startIndex].bytes.lowerBound]
+    self.rest = String(decoding: head + written.joined(separator: [0x20]), as: UTF8.self) + " END"
   }
 
   /// The same trigger for one connection: "Since 3.35 TEMP triggers fire even if triggers are
@@ -69,7 +71,7 @@ struct DerivedTrigger: Equatable {
     return true
   }
 
-  /// The statements of the body; nil if there is none.
+  /// The statements of the body that are not empty; nil if there is no body.
   static func statements(_ tokens: [SQLToken]) -> [ArraySlice<SQLToken>]? {
     guard let start = tokens.firstIndex(where: { $0.isWord("BEGIN") }),
       let end = tokens.lastIndex(where: { $0.isWord("END") }), start < end
@@ -101,4 +103,9 @@ struct DerivedTrigger: Equatable {
     if rest.first?.isWord("OR") == true { rest = rest.dropFirst(2) }
     return rest.first?.name
   }
+}
+
+extension ArraySlice<SQLToken> {
+  /// Where the last of them ends.
+  fileprivate var end: Int { last?.bytes.upperBound ?? 0 }
 }
