@@ -9,6 +9,7 @@ extension Node {
     var bytes: Int
     /// Rows of the file that gave way to the site's.
     var replaced: Int
+    var warnings: [String] = []
   }
 
   /// Whether all has come that the copy must have: what its inviter was last known to hold, whoever
@@ -79,12 +80,16 @@ extension Node {
       }
       if self.copy.unfinished == nil {
         await settle()
-        let (rows, replaced) = try await reporting(path) { () async throws(StoreError) in
+        let bytes = receivedBytes
+        return try await reporting(path) { () async throws(StoreError) in
           try await store.run { (store) throws(StoreError) in
-            (try store.survey.applicationRowCount(), try store.survey.openConflictCount())
+            let replaced = try store.survey.openConflictCount()
+            let under = replaced > 0 ? try store.tableSurvey.rowsUnderOthers() : []
+            return Copied(
+              rows: try store.survey.applicationRowCount(), bytes: bytes, replaced: replaced,
+              warnings: under.map(Self.warning))
           }
         }
-        return Copied(rows: rows, bytes: receivedBytes, replaced: replaced)
       }
       if let failure = self.copy.failure {
         throw FlotillaError(
@@ -102,6 +107,13 @@ extension Node {
       }
       try? await Task.sleep(for: .milliseconds(20))
     }
+  }
+
+  /// Nobody can tell whether the row of the site is an older state of that one or another one.
+  private static func warning(_ table: String, rows: Int) -> String {
+    "\(counted(rows, "row")) of \(table) in this file \(rows == 1 ? "refers" : "refer") by number to "
+      + "a row that gave way, and so to the site's row of that number: look whether that is the "
+      + "same one"
   }
 
   private var receivedBytes: Int {

@@ -43,7 +43,8 @@ extension Replica {
       site: paired.offer.siteName, node: paired.admit.nodeName, role: role,
       from: paired.inviter.name, address: paired.address, words: paired.words,
       rows: copied.rows, bytes: pages.bytes + copied.bytes,
-      seconds: Double(Uptime.now - start) / 1_000, replaced: copied.replaced, warnings: warnings)
+      seconds: Double(Uptime.now - start) / 1_000, replaced: copied.replaced,
+      warnings: warnings + copied.warnings)
   }
 
   /// Becomes a member, and makes the file a replica whose first copy is yet to come.

@@ -54,7 +54,7 @@ extension Replica {
         site: who.siteName, node: who.name, role: await node.roleName, from: copy.name,
         address: source, rows: copied.rows, bytes: pages.bytes + copied.bytes,
         seconds: Double(Uptime.now - start) / 1_000,
-        replaced: copied.replaced, warnings: [])
+        replaced: copied.replaced, warnings: copied.warnings)
     }
   }
 

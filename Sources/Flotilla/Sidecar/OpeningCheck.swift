@@ -60,7 +60,9 @@ struct OpeningCheck {
         + (isThere ? "the file \(path) has no Flotilla in it" : "there is no file \(path)"),
       remedy: "Put the database of that node back, or a copy made since it belongs to the site. If "
         + "you give that node up: mv \(shellWord(folder)) \(shellWord(folder + ".old")), and keep "
-        + "that: its keys may have the only key of the site.")
+        + "that: its keys may have the only key of the site. To go on as a new node: flotilla join "
+        + "\(shellWord(path)) CODE, with a code of another machine (flotilla invite DB), and drop "
+        + "the old one there: flotilla forget DB NODE.")
   }
 
   /// Refuses what is no file: SQLite would only say that the disk has an error.
