@@ -188,7 +188,10 @@ import Testing
   @Test(
     arguments: [
       (
-        "ALTER TABLE patient RENAME COLUMN name TO tag; ALTER TABLE patient RENAME COLUMN age TO name",
+        """
+        ALTER TABLE patient RENAME COLUMN name TO tag;
+        ALTER TABLE patient RENAME COLUMN age TO name
+        """,
         ["name: is called age here", "tag: is called name here"],
         ["age: is called name here", "name: is called tag here"]
       ),
@@ -227,8 +230,9 @@ import Testing
     #expect(Set(try told(second, first, "one")).isSuperset(of: here))
     #expect(Set(try told(first, second, "two")).isSuperset(of: there))
     let all = try told(second, first, "one") + told(first, second, "two")
-    #expect(all.filter { $0.hasSuffix("is not at two") || $0.hasSuffix("is not at one") }
-      .allSatisfy((here + there).contains))
+    #expect(
+      all.filter { $0.hasSuffix("is not at two") || $0.hasSuffix("is not at one") }
+        .allSatisfy((here + there).contains))
   }
 
   @Test func `takes a new table under a name of before for another one`() throws {

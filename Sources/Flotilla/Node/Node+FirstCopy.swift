@@ -111,8 +111,8 @@ extension Node {
 
   /// Nobody can tell whether the row of the site is an older state of that one or another one.
   private static func warning(_ table: String, rows: Int) -> String {
-    "\(counted(rows, "row")) of \(table) in this file \(rows == 1 ? "refers" : "refer") by number to "
-      + "a row that gave way, and so to the site's row of that number: look whether that is the "
+    "\(counted(rows, "row")) of \(table) in this file \(rows == 1 ? "refers" : "refer") by number "
+      + "to a row that gave way, and so to the site's row of that number: look whether that is the "
       + "same one"
   }
 

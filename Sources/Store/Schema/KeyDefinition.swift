@@ -17,7 +17,8 @@ package struct KeyDefinition: Sendable, Equatable, CustomStringConvertible {
     parts = zip(schema.key, schema.keyCollations).map { index, collation in
       let column = schema.columns[index]
       return Part(
-        name: firsts?[index] ?? column.name, type: column.type, affinity: column.affinity, collation: collation)
+        name: firsts?[index] ?? column.name, type: column.type, affinity: column.affinity,
+        collation: collation)
     }
   }
 

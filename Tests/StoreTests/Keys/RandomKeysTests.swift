@@ -115,7 +115,8 @@ import Testing
       else { return }
       try replica.write(
         """
-        UPDATE \(table.name) SET \(reference.column) = \(number(key)), means_\(reference.column) = '\(name)'
+        UPDATE \(table.name)
+        SET \(reference.column) = \(number(key)), means_\(reference.column) = '\(name)'
         WHERE label = '\(label)'
         """)
     }

@@ -106,7 +106,7 @@ struct AdoptionPlan {
     }
   }
 
-  /// Whether what is called so there is none that the site knows by this name: that has another one.
+  /// Whether what is called so there is none that the site knows by it: that has another name.
   private func isAnother(_ table: String) -> Bool {
     theirTables[table] == nil && theirTables.values.contains { folded($0) == table }
   }
@@ -300,9 +300,11 @@ struct AdoptionPlan {
       let name = quoted(step.name)
       let fill = "INSERT INTO \(name)(\(name)) VALUES ('rebuild')"
       // A view of a peer is compiled where a person says so.
-      if mine[folded(content)]?.kind == .table || adoption.steps.contains(where: {
-        $0.kind == .table && isSameName($0.name, content)
-      }) {
+      if mine[folded(content)]?.kind == .table
+        || adoption.steps.contains(where: {
+          $0.kind == .table && isSameName($0.name, content)
+        })
+      {
         adoption.steps.append(
           SchemaAdoption.Step(kind: .table, name: step.name, table: step.table, sql: fill))
       } else {
