@@ -30,7 +30,9 @@ extension Connection {
 
   /// Runs `body` inside the open transaction; what it did is undone unless it returns true.
   package func attempt(_ body: () throws -> Bool) throws -> Bool {
-    try execute("SAVEPOINT _flotilla_attempt")
+    // What waits to be put in is not part of it.
+    try flushQueues()
+    try run("SAVEPOINT _flotilla_attempt")
     var isDone = false
     defer {
       // SQLite may have rolled the whole transaction back by itself.
@@ -41,7 +43,8 @@ extension Connection {
       }
     }
     guard try body() else { return false }
-    try execute("RELEASE _flotilla_attempt")
+    try flushQueues()
+    try run("RELEASE _flotilla_attempt")
     isDone = true
     return true
   }

@@ -95,18 +95,21 @@ struct ColumnNames: Equatable {
       names.filter { renamed[$0] == nil }.compactMap { name in
         known[name].map { (folded($0), name) }
       }, uniquingKeysWith: { $1 })
-    var mayTake = true
-    while mayTake {
-      mayTake = false
-      for (index, name) in names.enumerated() where firsts[index] == nil {
-        guard let first = settings[name], bearers[folded(first), default: name] == name
-        else { continue }
-        take(first, index)
-        guard firsts[index] != nil, let former = known[name], !isSameName(former, first)
-        else { continue }
-        bearers[folded(former)] = nil
-        mayTake = true
+    var queue = Array(names.indices)
+    var (next, behind): (Int, [String: [Int]]) = (0, [:])
+    while next < queue.count {
+      let (index, name) = (queue[next], names[queue[next]])
+      next += 1
+      guard firsts[index] == nil, let first = settings[name] else { continue }
+      guard bearers[folded(first), default: name] == name else {
+        behind[folded(first), default: []].append(index)
+        continue
       }
+      take(first, index)
+      guard firsts[index] != nil, let former = known[name], !isSameName(former, first)
+      else { continue }
+      bearers[folded(former)] = nil
+      queue += behind.removeValue(forKey: folded(former)) ?? []
     }
     for (index, name) in names.enumerated() { take(known[name], index) }
     for (index, column) in columns.enumerated() { take(column, index) }

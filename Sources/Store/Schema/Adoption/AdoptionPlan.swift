@@ -20,6 +20,8 @@ struct AdoptionPlan {
   private var books: [String] = []
   /// Tables that have another name there by now, in small letters, and their first ones.
   private var theirTables: [String: String] = [:]
+  /// These first ones, in small letters.
+  private var left: Set<String> = []
   /// How columns there were called first, by table and name, in small letters; who tells nothing
   /// of a table has no other names in it.
   private let theirFirsts: [String: [String: String]]
@@ -91,24 +93,30 @@ struct AdoptionPlan {
   /// Finds out which tables of the site are called how there. The name that one has now may be the
   /// first one of another: then it is that one's, as long as the first one's own is there.
   private mutating func findTables(_ names: Set<String>, _ told: [String: String]) {
-    var hasMore = true
-    while hasMore {
-      hasMore = false
-      for name in names.sorted() where theirTables[name] == nil {
-        guard let first = store.tables.names.first(of: name) ?? told[name],
-          !isSameName(first, name),
-          store.tables.table(name)?.isTracked != true || !names.contains(folded(first))
-            || theirTables[folded(first)] != nil
-        else { continue }
-        theirTables[name] = first
-        hasMore = true
+    var queue = names.sorted()
+    var (next, behind): (Int, [String: [String]]) = (0, [:])
+    while next < queue.count {
+      let name = queue[next]
+      next += 1
+      guard let first = store.tables.names.first(of: name) ?? told[name],
+        !isSameName(first, name), theirTables[name] == nil
+      else { continue }
+      let former = folded(first)
+      if store.tables.table(name)?.isTracked == true, names.contains(former),
+        theirTables[former] == nil
+      {
+        behind[former, default: []].append(name)
+        continue
       }
+      theirTables[name] = first
+      queue += behind.removeValue(forKey: name) ?? []
     }
+    left = Set(theirTables.values.map(folded))
   }
 
   /// Whether what is called so there is none that the site knows by it: that has another name.
   private func isAnother(_ table: String) -> Bool {
-    theirTables[table] == nil && theirTables.values.contains { folded($0) == table }
+    theirTables[table] == nil && left.contains(table)
   }
 
   /// How the columns of a table of this file were called first, in their order.
