@@ -47,6 +47,7 @@ struct Request {
   var splitsMigrations = false
   /// A table is made and renamed, and some see the second name alone.
   var makesTwins = false
+  var passesNames = false
   /// A program drops a table and makes it again.
   var emptiesTables = false
   /// One node is the anchor.
@@ -77,6 +78,7 @@ struct Request {
       case "--tables": renamesTables = true
       case "--split": splitsMigrations = true
       case "--twins": makesTwins = true
+      case "--chains": passesNames = true
       case "--empties": emptiesTables = true
       case "--anchor": hasAnchor = true
       case "--anchors": (hasAnchor, changesAnchors) = (true, true)
@@ -144,7 +146,7 @@ struct Request {
   var schemaOptions: [String] {
     [
       (hasNumbers, "--numbers"), (renamesTables, "--tables"), (splitsMigrations, "--split"),
-      (makesTwins, "--twins"), (emptiesTables, "--empties"),
+      (makesTwins, "--twins"), (passesNames, "--chains"), (emptiesTables, "--empties"),
       (hasAnchor, changesAnchors ? "--anchors" : "--anchor"),
       (hasMishaps, "--mishaps"),
     ].compactMap { $0 ? $1 : nil }
@@ -156,6 +158,7 @@ struct Request {
     plan.renamesTables = renamesTables
     plan.splitsMigrations = splitsMigrations
     plan.makesTwins = makesTwins
+    plan.passesNames = passesNames
     plan.emptiesTables = emptiesTables
     plan.hasAnchor = hasAnchor
     plan.changesAnchors = changesAnchors

@@ -64,6 +64,26 @@ struct Migration {
       schema: next)
   }
 
+  /// Columns get names that others had: `a, b, c` become `b, c, v7`. Nil where a table has too few.
+  static func passingNames(_ schema: ApplicationSchema, _ random: inout Seeded) -> Migration? {
+    var next = schema
+    let index = random.below(schema.tables.count)
+    let table = schema.tables[index]
+    let places = table.columns.indices.filter { !table.key.contains(table.columns[$0].number) }
+    guard places.count > 1 else { return nil }
+    let first = random.below(places.count - 1)
+    let chain = places[first...].prefix(2 + random.below(2))
+    var name = "v\(next.nextNumber())"
+    var statements: [String] = []
+    for place in chain.reversed() {
+      let old = table.columns[place].name
+      statements.append("ALTER TABLE \(table.name) RENAME COLUMN \(old) TO \(name)")
+      next.tables[index].columns[place].name = name
+      name = old
+    }
+    return Migration(statements: statements, schema: next)
+  }
+
   /// A table gets another name, or two exchange theirs.
   static func renamingTable(_ schema: ApplicationSchema, _ random: inout Seeded) -> Migration {
     var next = schema

@@ -16,6 +16,8 @@ package struct SchemaRun {
     package var splitsMigrations = false
     /// Whether a table is made and renamed, and some see the second name alone.
     package var makesTwins = false
+    /// Whether columns get names that others had.
+    package var passesNames = false
     /// Whether a program drops a table, once, and makes it again.
     package var emptiesTables = false
     /// Whether there is an anchor, from the beginning on or later.
@@ -82,6 +84,10 @@ package struct SchemaRun {
       if plan.renamesTables, random.chance(500) {
         migrations.append(Migration.renamingTable(last, &random))
         last = migrations[migrations.count - 1].schema
+      }
+      if plan.passesNames, let chain = Migration.passingNames(last, &random) {
+        migrations.append(chain)
+        last = chain.schema
       }
     }
     for sql in schema.statements { tale.tell(sql) }
