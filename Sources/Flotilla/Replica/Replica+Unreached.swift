@@ -90,6 +90,13 @@ extension SchemaReport {
           + "there is kept (to add it: flotilla schema \(shellWord(path)) --adopt "
           + "\(shellWord(peer)))")
     }
+    // Both have a column that the other lacks: it may be one, of which no row could tell.
+    let lacking = Set(columnsMissingHere.map(\.table))
+    for (table, columns) in columnsMissingThere where lacking.contains(table) {
+      remarks.append(
+        "if \(columns) of \(table) and what \(peer) has is one column under two names, say so on the "
+          + "machine that has the new name: flotilla schema DB --map \(shellWord(table)) OLD=NEW")
+    }
     return remarks
   }
 }

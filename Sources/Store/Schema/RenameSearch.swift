@@ -12,22 +12,7 @@ struct RenameSearch {
   let versions: VersionTable
   let shelf: Shelf
 
-  /// A new column and the one whose name it may have replaced, by their places.
-  private struct Pair: Equatable {
-    var new: Int
-    var old: Int
-  }
-
-  private enum Evidence {
-    /// A row with a value in such a column has the hash that it had.
-    case proven
-    /// Rows have other hashes, which nothing else explains.
-    case refuted
-    case none
-  }
-
-  /// Rows that are looked at, at most.
-  private static let rows = 2_000
+  private typealias Pair = RenameEvidence.Pair
 
   /// A column that has another name: its first one, and the one that it was counted by.
   struct Found {
@@ -43,12 +28,13 @@ struct RenameSearch {
   ) throws(SQLiteError) -> [String: Found] {
     guard let schema = table.schema, !columns.known.isEmpty else { return [:] }
     let present = schema.known(columns.names(of: schema))
+    let evidence = try RenameEvidence(connection, versions, shelf, table, schema, columns)
     let taken = Self.pairsOfTakenNames(columns.known, present)
     var found: [Pair]
-    if case .proven = try evidence(for: taken, table, schema, columns) {
+    if case .proven = try evidence.verdict(on: taken) {
       found = taken
     } else {
-      found = try search(table, schema, columns, present)
+      found = try search(columns.known, present, evidence)
     }
     var renamed: [String: Found] = [:]
     for pair in found {
@@ -63,21 +49,20 @@ struct RenameSearch {
 
   /// Where each column that stayed has its name still.
   private func search(
-    _ table: ReplicaTable, _ schema: TableSchema, _ columns: Renames.Columns,
-    _ present: [ColumnNames.Known]
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], _ evidence: RenameEvidence
   ) throws(SQLiteError) -> [Pair] {
-    var found = try inPlace(table, schema, columns, present)
+    var found = try inPlace(known, present, evidence)
     // A table that was made anew may have its columns in another order.
     // Where no row tells, one was dropped and another one added.
-    let far = Self.pairsByDeclaration(columns.known, present, without: found)
-    if !far.isEmpty, case .proven = try evidence(for: found + far, table, schema, columns) {
+    let far = Self.pairsByDeclaration(known, present, without: found)
+    if !far.isEmpty, case .proven = try evidence.verdict(on: found + far) {
       found += far
     }
     // One that is declared otherwise as well is told by rows alone. So is the last one that is
     // gone, wherever the last new one stands.
     for pairs in [Self.pairsByPlace, Self.pairsOfHeirs, Self.pairsOfRest] {
-      for pair in pairs(columns.known, present, found) {
-        if case .proven = try evidence(for: [pair], beside: found, table, schema, columns) {
+      for pair in pairs(known, present, found) {
+        if case .proven = try evidence.verdict(on: [pair], beside: found) {
           found.append(pair)
         }
       }
@@ -105,25 +90,22 @@ struct RenameSearch {
   /// taken for none has a name of its own until the site says more; one that is taken for a wrong
   /// one shows the values of another.
   private func inPlace(
-    _ table: ReplicaTable, _ schema: TableSchema, _ columns: Renames.Columns,
-    _ present: [ColumnNames.Known]
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known], _ evidence: RenameEvidence
   ) throws(SQLiteError) -> [Pair] {
-    let (near, choices) = Self.pairsInPlace(columns.known, present)
+    let (near, choices) = Self.pairsInPlace(known, present)
     let all = near + Self.inOrder(choices)
-    if all.count > near.count, case .proven = try evidence(for: all, table, schema, columns) {
-      return all
-    }
+    if all.count > near.count, case .proven = try evidence.verdict(on: all) { return all }
     var found: [Pair] = []
-    switch try evidence(for: near, table, schema, columns) {
+    switch try evidence.verdict(on: near) {
     case .proven, .none: found = near
     case .refuted:
       for pair in near where all.count > 1 {
-        if case .proven = try evidence(for: [pair], table, schema, columns) { found.append(pair) }
+        if case .proven = try evidence.verdict(on: [pair]) { found.append(pair) }
       }
     }
     for pair in choices where !found.contains(where: { $0.new == pair.new || $0.old == pair.old }) {
       let more = found + [pair]
-      if case .proven = try evidence(for: more, table, schema, columns) { found = more }
+      if case .proven = try evidence.verdict(on: more) { found = more }
     }
     return found
   }
@@ -252,58 +234,6 @@ struct RenameSearch {
       else { return nil }
       return Pair(new: place, old: place)
     }
-  }
-
-  /// What the rows say to these renames; `others` are known.
-  private func evidence(
-    for pairs: [Pair], beside others: [Pair] = [], _ table: ReplicaTable, _ schema: TableSchema,
-    _ columns: Renames.Columns
-  ) throws(SQLiteError) -> Evidence {
-    guard !pairs.isEmpty else { return .none }
-    let renamed = Dictionary(
-      (pairs + others).map { (folded(schema.columns[$0.new].name), columns.known[$0.old].first) },
-      uniquingKeysWith: { $1 })
-    let names = columns.names(of: schema, renamed: renamed)
-    let statements = RowStatements(schema, names)
-    let places = pairs.compactMap { statements.column(here: schema.columns[$0.new].name) }
-    // What else the migration has done to columns explains a hash as well.
-    let remake = Remake(from: columns.known, to: schema.known(names))
-    let settled = Set(places.map { statements.columnHashes[$0] }).subtracting(remake.renewed)
-    var hasMismatch = false
-    let written = try Journal.writtenKeys(of: table, on: connection)
-    for key in try keys(of: table) {
-      guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
-        let row = try StandingRow.read(key, statements, on: connection)
-      else { continue }
-      let shelved = try shelf.entry(table: table.id, key: key)
-      if shelved?.why.isWhole == true { continue }
-      let beside = try row.beside(shelved, statements, key, on: connection)
-      let counts = try remake.match(
-        version.hash, row, statements, beside, settled: settled, on: connection)
-      guard let counts else {
-        if !written.contains(key) { hasMismatch = true }
-        continue
-      }
-      let shown = try places.map { (place) throws(SQLiteError) in
-        try row.value(of: place, statements, key, on: connection)
-      }
-      // Of two columns with one value nothing tells which is which.
-      guard Set(shown).count == places.count else { continue }
-      let isCounted = zip(places, shown).contains { place, value in
-        counts[statements.columnHashes[place]] ?? (value != statements.defaults[place])
-      }
-      if isCounted { return .proven }
-    }
-    let present = Set(schema.columns.map { folded($0.name) })
-    let gone = columns.known.filter { !present.contains(folded($0.name)) }
-    return hasMismatch && gone.count <= pairs.count ? .refuted : .none
-  }
-
-  private func keys(of table: ReplicaTable) throws(SQLiteError) -> [Key] {
-    try connection.rows(
-      "SELECT key FROM _flotilla_version WHERE tbl = ? AND hash IS NOT NULL LIMIT ?",
-      [.integer(table.id), .integer(Int64(Self.rows))]
-    ).compactMap { $0[0].blob.map(Key.init) }
   }
 }
 
