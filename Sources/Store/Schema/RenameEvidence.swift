@@ -104,14 +104,19 @@ final class RenameEvidence {
       version.hash, row, statements, beside, settled: reading.settled, on: connection)
     guard let counts else {
       return Finding(
-        shown: shown, isMet: false, proves: false, rest: reading.rest(of: row, beside, version))
+        shown: shown.map(Self.hash), isMet: false, proves: false,
+        rest: reading.rest(of: row, beside, version))
     }
     // Of two columns with one value nothing tells which is which.
     let proves = zip(reading.places, shown).contains { place, value in
       shown.count { $0 == value } == 1
         && counts[statements.columnHashes[place]] ?? (value != statements.defaults[place])
     }
-    return Finding(shown: shown, isMet: true, proves: proves)
+    return Finding(shown: shown.map(Self.hash), isMet: true, proves: proves)
+  }
+
+  private static func hash(_ value: Replication.Value?) -> UInt64 {
+    value.map(ContentHash.content) ?? 0
   }
 }
 
@@ -158,8 +163,8 @@ extension RenameEvidence {
 
   /// What a row says to a reading.
   private struct Finding {
-    /// In the columns that are asked about.
-    var shown: [Replication.Value?]
+    /// The hashes of its values in the columns that are asked about: a value may be long.
+    var shown: [UInt64]
     /// Whether it is as it was.
     var isMet: Bool
     /// Whether a value says that it is.
@@ -172,11 +177,11 @@ extension RenameEvidence {
     /// Rows that are as they were without the renames, and not with them.
     var objections = 0
     /// What rows show that are otherwise in any case.
-    var doubts: [[Replication.Value?]] = []
+    var doubts: [[UInt64]] = []
     var mismatches = 0
     private var rows = 0
-    private var commonest: [[Replication.Value?: Int]] = []
-    private var rests: [UInt64: [Replication.Value?]] = [:]
+    private var commonest: [[UInt64: Int]] = []
+    private var rests: [UInt64: [UInt64]] = [:]
 
     /// Two rows of which a column that is gone had one value, as `rest` tells, and other values in
     /// those that are asked about: no other reading gives both what they had.
