@@ -31,11 +31,16 @@ struct Restoration {
     return change
   }
 
-  private var condition: String {
-    keyColumns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+  /// By what the row is found: the key that it had then, of whatever columns the key is now.
+  private var columns: [String] {
+    keyColumns.allSatisfy { conflict.key[$0] != nil } ? keyColumns : conflict.key.keys.sorted()
   }
 
-  private var keyValues: [SQLite.Value] { keyColumns.map { conflict.key[$0]?.stored ?? .null } }
+  private var condition: String {
+    columns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+  }
+
+  private var keyValues: [SQLite.Value] { columns.map { conflict.key[$0]?.stored ?? .null } }
 
   /// The row as it stands now, by column; nil if there is none.
   private func standing(on connection: Connection) throws(SQLiteError) -> [String: SQLValue]? {
@@ -44,8 +49,15 @@ struct Restoration {
     try statement.bind(keyValues)
     guard try statement.step() else { return nil }
     let names = (0..<statement.columnCount).map(statement.columnName)
-    return Dictionary(
+    let row = Dictionary(
       zip(names, statement.row.map(SQLValue.init)), uniquingKeysWith: { first, _ in first })
+    guard try !statement.step() else {
+      throw SQLiteError(
+        code: 19,
+        message: "the key of the table has changed since, and several rows have its "
+          + columns.joined(separator: ", "))
+    }
+    return row
   }
 
   func write(on connection: Connection) throws(SQLiteError) {
