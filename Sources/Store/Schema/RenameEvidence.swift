@@ -66,17 +66,12 @@ final class RenameEvidence {
     for index in rows.indices {
       guard let finding = try look(at: index, by: reading) else { continue }
       if finding.isMet {
-        if finding.proves, try !isPlain(index) { tally.proofs += 1 }
+        if !finding.proving.isEmpty, try !isPlain(index) { tally.prove(finding) }
       } else if !written.contains(rows[index].key) {
-        if reading.isWhole { tally.mismatches += 1 }
-        if try isPlain(index) {
-          tally.objections += 1
-        } else if reading.isWhole {
-          tally.doubts.append(finding.shown)
-        }
+        tally.miss(finding, isPlain: try isPlain(index), isWhole: reading.isWhole)
       }
-      tally.note(finding, isRest: !reading.isWhole)
-      if tally.proofs >= Self.enough, tally.objections + tally.doubts.count == 0 { break }
+      tally.note(finding)
+      if tally.isEnough { break }
     }
     return tally.verdict
   }
@@ -104,15 +99,15 @@ final class RenameEvidence {
       version.hash, row, statements, beside, settled: reading.settled, on: connection)
     guard let counts else {
       return Finding(
-        shown: shown.map(Self.hash), isMet: false, proves: false,
-        rest: reading.rest(of: row, beside, version))
+        shown: shown.map(Self.hash), isMet: false, rest: reading.rest(of: row, beside, version))
     }
     // Of two columns with one value nothing tells which is which.
-    let proves = zip(reading.places, shown).contains { place, value in
-      shown.count { $0 == value } == 1
+    let proving = shown.indices.filter { index in
+      let (place, value) = (reading.places[index], shown[index])
+      return shown.count { $0 == value } == 1
         && counts[statements.columnHashes[place]] ?? (value != statements.defaults[place])
     }
-    return Finding(shown: shown.map(Self.hash), isMet: true, proves: proves)
+    return Finding(shown: shown.map(Self.hash), isMet: true, proving: proving)
   }
 
   private static func hash(_ value: Replication.Value?) -> UInt64 {
@@ -167,40 +162,60 @@ extension RenameEvidence {
     var shown: [UInt64]
     /// Whether it is as it was.
     var isMet: Bool
-    /// Whether a value says that it is.
-    var proves: Bool
+    /// The values that say that it is, by their places among these.
+    var proving: [Int] = []
     var rest: UInt64?
   }
 
   private struct Tally {
-    var proofs = 0
+    /// Rows that prove it: what they show, and which of it does.
+    private var proofs: [Finding] = []
+    /// Two rows of which a column that is gone had one value, and other values in these.
+    private var pairs = 0
     /// Rows that are as they were without the renames, and not with them.
-    var objections = 0
+    private var objections = 0
     /// What rows show that are otherwise in any case.
-    var doubts: [[UInt64]] = []
-    var mismatches = 0
+    private var doubts: [[UInt64]] = []
+    private var mismatches = 0
     private var rows = 0
     private var commonest: [[UInt64: Int]] = []
     private var rests: [UInt64: [UInt64]] = [:]
 
-    /// Two rows of which a column that is gone had one value, as `rest` tells, and other values in
-    /// those that are asked about: no other reading gives both what they had.
-    mutating func note(_ finding: Finding, isRest: Bool) {
+    /// Whether no more rows are needed.
+    var isEnough: Bool { proofs.count >= RenameEvidence.enough && mismatches + objections == 0 }
+
+    /// A row proves it.
+    mutating func prove(_ finding: Finding) { proofs.append(finding) }
+
+    /// A row that nobody has written has another hash. `isPlain`: not so under the present names;
+    /// `isWhole`: no column that is gone can explain it.
+    mutating func miss(_ finding: Finding, isPlain: Bool, isWhole: Bool) {
+      if isPlain { objections += 1 }
+      guard isWhole else { return }
+      mismatches += 1
+      if !isPlain { doubts.append(finding.shown) }
+    }
+
+    /// Any row. Where two have one `rest` and show other values, no other reading gives both what
+    /// they had.
+    mutating func note(_ finding: Finding) {
       rows += 1
       if commonest.isEmpty { commonest = finding.shown.map { _ in [:] } }
       for (index, value) in finding.shown.enumerated() { commonest[index][value, default: 0] += 1 }
-      guard isRest, let rest = finding.rest else { return }
+      guard let rest = finding.rest else { return }
       let before = rests.updateValue(finding.shown, forKey: rest)
-      if let before, before != finding.shown { proofs += 1 }
+      if let before, before != finding.shown { pairs += 1 }
     }
 
-    /// What a migration has put into most rows is no sign that a row had it.
+    /// What a migration has put into most rows is a weak proof that a row had it: rows that show
+    /// the same, and are not as they were, speak against that.
     var verdict: Verdict {
       let fills = commonest.map { values in values.first { $0.value > rows / 2 }?.key }
-      let doubtful = doubts.count { shown in
-        zip(shown, fills).contains { value, fill in fill.map { $0 == value } ?? false }
+      let strong = proofs.count { proof in proof.proving.contains { proof.shown[$0] != fills[$0] } }
+      let doubtful = doubts.count { shown in zip(shown, fills).contains { $0 == $1 } }
+      if strong + pairs > objections || proofs.count + pairs > objections + doubtful {
+        return .proven
       }
-      if proofs > objections + doubtful { return .proven }
       return mismatches > 0 || objections > 0 ? .refuted : .none
     }
   }
