@@ -153,7 +153,8 @@ import Testing
       }
     }
     // More parents than a version may name.
-    var reader = ByteReader([4, 17] + Array(repeating: 1, count: 40))
+    let tooMany = UInt8(Numbering.mostParents + 1)
+    var reader = ByteReader([4, tooMany] + Array(repeating: 1, count: 3 * Int(tooMany)))
     #expect(throws: WireError.self) {
       try Numbering(from: &reader) { reader throws(WireError) in
         Dot(Self.a, UInt64(try reader.byte("dot")))
