@@ -99,7 +99,8 @@ extension BadInputTests {
       }
     }
 
-    /// The row is found by the key that it had; a lost delete was said to be made again, and was not.
+    /// The row is found by the key that it had. A lost delete was said to be made again, and was
+    /// not.
     @Test func `what lost before a migration of the key is restored after it`() async throws {
       try await Desk.with { desk in
         let node = try await desk.pair("a.db", "b.db")

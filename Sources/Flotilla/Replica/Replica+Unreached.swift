@@ -94,8 +94,9 @@ extension SchemaReport {
     let lacking = Set(columnsMissingHere.map(\.table))
     for (table, columns) in columnsMissingThere where lacking.contains(table) {
       remarks.append(
-        "if \(columns) of \(table) and what \(peer) has is one column under two names, say so on the "
-          + "machine that has the new name: flotilla schema DB --map \(shellWord(table)) OLD=NEW")
+        "if \(columns) of \(table) and what \(peer) has is one column under two names, say so on "
+          + "the machine that has the new name: flotilla schema DB --map \(shellWord(table)) "
+          + "OLD=NEW")
     }
     return remarks
   }
