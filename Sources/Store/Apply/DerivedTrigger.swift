@@ -2,9 +2,9 @@ import Replication
 import SQLite
 
 /// What a trigger of the application does to keep something derived up to date, such as a full-text
-/// index: those of its statements that write to tables that are not tracked.
+/// index. These are its statements that write to tables that are not tracked.
 ///
-/// What the others do at the author's replica arrives as rows of its own; what these write does
+/// What the others do at the author's replica arrives as rows of its own. What these write does
 /// not, so they must run here, too.
 struct DerivedTrigger: Equatable {
   let name: String

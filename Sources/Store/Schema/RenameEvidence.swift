@@ -5,7 +5,7 @@ import SQLite
 ///
 /// A row that has, with `full_name` counted as `name`, the content hash that it had is a proof that
 /// `name` was renamed. It is none if it has that hash with each column under its own name as well.
-/// A row that nobody has written since and that has another hash may speak against it: so one that
+/// A row that nobody has written since and that has another hash may speak against it. So one that
 /// happens to have an equal value in the new column proves nothing.
 final class RenameEvidence {
   enum Verdict {
@@ -21,9 +21,10 @@ final class RenameEvidence {
   private let table: ReplicaTable
   private let schema: TableSchema
   private let columns: Renames.Columns
-  private let rows: [(key: Key, version: Version)]
-  /// Rows that programs have written since.
-  private let written: Set<Key>
+  private let versions: VersionTable
+  private var sample: Sample?
+  /// Each column under the name that it has.
+  private lazy var plain = Reading([], [], schema, columns)
   /// Whether a row is as it was with each column under the name that it has, once asked.
   private var isPlain: [Int: Bool] = [:]
 
@@ -35,21 +36,32 @@ final class RenameEvidence {
   init(
     _ connection: Connection, _ versions: VersionTable, _ shelf: Shelf, _ table: ReplicaTable,
     _ schema: TableSchema, _ columns: Renames.Columns
-  ) throws(SQLiteError) {
-    (self.connection, self.shelf, self.table) = (connection, shelf, table)
-    (self.schema, self.columns) = (schema, columns)
+  ) {
+    (self.connection, self.versions, self.shelf) = (connection, versions, shelf)
+    (self.table, self.schema, self.columns) = (table, schema, columns)
+  }
+
+  private struct Sample {
+    var rows: [(key: Key, version: Version)] = []
+    /// Rows that programs have written since.
+    var written: Set<Key>
+  }
+
+  /// The rows that are looked at. Most migrations ask about none.
+  private func rows() throws(SQLiteError) -> Sample {
+    if let sample { return sample }
+    var read = Sample(written: try Journal.writtenKeys(of: table, on: connection))
     let keys = try connection.rows(
       "SELECT key FROM _flotilla_version WHERE tbl = ? AND hash IS NOT NULL LIMIT ?",
       [.integer(table.id), .integer(Int64(Self.mostRows))]
     ).compactMap { $0[0].blob.map(Key.init) }
-    var rows: [(key: Key, version: Version)] = []
     for key in keys {
       guard let version = try versions.version(table: table.id, key: key), !version.isDeleted
       else { continue }
-      rows.append((key, version))
+      read.rows.append((key, version))
     }
-    self.rows = rows
-    written = try Journal.writtenKeys(of: table, on: connection)
+    sample = read
+    return read
   }
 
   /// A column that is new, and the one whose name it may have replaced, by their places.
@@ -63,12 +75,13 @@ final class RenameEvidence {
     guard !pairs.isEmpty else { return .none }
     let reading = Reading(pairs, others, schema, columns)
     var tally = Tally()
-    for index in rows.indices {
-      guard let finding = try look(at: index, by: reading) else { continue }
+    let sample = try rows()
+    for (index, row) in sample.rows.enumerated() {
+      guard let finding = try look(at: row, by: reading) else { continue }
       if finding.isMet {
-        if !finding.proving.isEmpty, try !isPlain(index) { tally.prove(finding) }
-      } else if !written.contains(rows[index].key) {
-        tally.miss(finding, isPlain: try isPlain(index), isWhole: reading.isWhole)
+        if !finding.proving.isEmpty, try !isPlain(row, index) { tally.prove(finding) }
+      } else if !sample.written.contains(row.key) {
+        tally.miss(finding, isPlain: try isPlain(row, index), isWhole: reading.isWhole)
       }
       tally.note(finding)
       if tally.isEnough { break }
@@ -76,18 +89,20 @@ final class RenameEvidence {
     return tally.verdict
   }
 
-  private func isPlain(_ index: Int) throws(SQLiteError) -> Bool {
+  private func isPlain(
+    _ row: (key: Key, version: Version), _ index: Int
+  ) throws(SQLiteError) -> Bool {
     if let known = isPlain[index] { return known }
-    let found = try look(at: index, by: Reading([], [], schema, columns))?.isMet ?? false
+    let found = try look(at: row, by: plain)?.isMet ?? false
     isPlain[index] = found
     return found
   }
 
   /// Nil for a row that cannot tell: it is not in its table, say.
   private func look(
-    at index: Int, by reading: Reading
+    at standing: (key: Key, version: Version), by reading: Reading
   ) throws(SQLiteError) -> Finding? {
-    let ((key, version), statements) = (rows[index], reading.statements)
+    let ((key, version), statements) = (standing, reading.statements)
     guard let row = try StandingRow.read(key, statements, on: connection) else { return nil }
     let shelved = try shelf.entry(table: table.id, key: key)
     if shelved?.why.isWhole == true { return nil }
@@ -207,7 +222,7 @@ extension RenameEvidence {
       if let before, before != finding.shown { pairs += 1 }
     }
 
-    /// What a migration has put into most rows is a weak proof that a row had it: rows that show
+    /// What a migration has put into most rows is a weak proof that a row had it. Rows that show
     /// the same, and are not as they were, speak against that.
     var verdict: Verdict {
       let fills = commonest.map { values in values.first { $0.value > rows / 2 }?.key }

@@ -28,7 +28,7 @@ struct RenameSearch {
   ) throws(SQLiteError) -> [String: Found] {
     guard let schema = table.schema, !columns.known.isEmpty else { return [:] }
     let present = schema.known(columns.names(of: schema))
-    let evidence = try RenameEvidence(connection, versions, shelf, table, schema, columns)
+    let evidence = RenameEvidence(connection, versions, shelf, table, schema, columns)
     let taken = Self.pairsOfTakenNames(columns.known, present)
     var found: [Pair]
     if case .proven = try evidence.verdict(on: taken) {

@@ -3,8 +3,8 @@ import SQLite
 
 /// What came of the rows of a file that has just joined.
 extension TableSurvey {
-  /// How many rows of each table came with this file and refer by a number to a row of the site:
-  /// their own row of that number has given way to it.
+  /// How many rows of each table came with this file and refer by a number to a row of the site.
+  /// Their own row of that number has given way to it.
   package func rowsUnderOthers() throws(StoreError) -> [(table: String, rows: Int)] {
     let parentage = try reporting { () throws(SQLiteError) in try kinship.parentage(tables) }
     return try reporting { () throws(SQLiteError) in
