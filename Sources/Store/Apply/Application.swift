@@ -267,7 +267,7 @@ extension Store {
     case .values(let values):
       let shelved = old == nil && gone == nil ? nil : try shelf.entry(table: table.id, key: key)
       let isSame = old.map { !$0.isDeleted && $0.hash == incoming.hash } ?? false
-      let placement = Placement(
+      var placement = Placement(
         shape: row.shape, values: values, hash: incoming.hash,
         exists: old.map { !$0.isDeleted } ?? false && shelved?.why.isWhole != true,
         unseenAt: old?.isDeleted == false ? nil : now.moment)
@@ -279,7 +279,10 @@ extension Store {
       {
         return
       }
-      if shelved != nil { try shelf.remove(table: table.id, key: key) }
+      if let shelved {
+        placement.uncounted = shelved.uncounted
+        try shelf.remove(table: table.id, key: key)
+      }
       application.changed.insert(table.id)
       if try settlement.gather(placement, statements, table, key, &application) { return }
       if try !contents.place(placement, statements, table, key) {
@@ -296,8 +299,9 @@ extension Store {
     guard case .values(let values) = row.row.content, let statements = table.statements
     else { return }
     let entry = try shelf.entry(table: table.id, key: key)
-    let placement = Placement(
+    var placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
+    placement.uncounted = entry?.uncounted ?? []
     let isBetter =
       switch entry?.why {
       case .tooLarge: true

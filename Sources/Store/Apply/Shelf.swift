@@ -37,6 +37,9 @@ final class Shelf: FilePart {
     /// Columns here that show something else than the version says.
     var standIns: [StandIn] = []
 
+    /// Of these the values that no version has counted.
+    var uncounted: [StandIn] { why == .columns ? standIns.filter(\.isUncounted) : [] }
+
     /// About how many bytes it has.
     var size: Int {
       values.reduce(64) { size, part in

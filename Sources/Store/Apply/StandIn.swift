@@ -21,6 +21,9 @@ struct StandIn: Equatable {
   /// Whether the table shows what came, and it is counted otherwise alone.
   var isShown: Bool { value == shown }
 
+  /// Whether it is shown as it came, and counts for nothing: so no version speaks of it.
+  var isUncounted: Bool { isShown && !isCounted }
+
   /// Whether what the table shows says all that came: a number for its text, a text for its number,
   /// a default for NULL.
   var saysAll: Bool {
@@ -103,6 +106,31 @@ struct Beside {
     }
     (places, standIns) = (left.map(\.0), left.map(\.1))
     return true
+  }
+
+  /// A column shows what no version has counted there.
+  mutating func leaveUncounted(
+    _ value: Replication.Value, _ place: Int, _ statements: RowStatements
+  ) {
+    let standIn = StandIn(
+      name: statements.shape.columns[place], value: value, shown: value, isCounted: false)
+    standIns.append(standIn)
+    places.append(place)
+    shift &+= statements.shift(of: standIn, showing: value, in: place)
+  }
+
+  /// A column whose values no version had counted is known to be another one by now, under whose
+  /// name they do count.
+  mutating func settle(_ statements: RowStatements) {
+    let open = zip(places, standIns).filter { place, standIn in
+      !standIn.isUncounted || isSameName(standIn.name, statements.shape.columns[place])
+    }
+    guard open.count < standIns.count else { return }
+    let left = Set(open.map(\.0))
+    for (place, standIn) in zip(places, standIns) where !left.contains(place) {
+      shift &-= statements.shift(of: standIn, showing: standIn.shown, in: place)
+    }
+    (places, standIns) = (open.map(\.0), open.map(\.1))
   }
 
   func entry(keyCount: Int) -> Shelf.Entry {

@@ -277,6 +277,7 @@ extension Store {
       try verdicts.whileRulesMayChange { try apply(settings, at: now, &application) }
       if application.placed > 0 { try applySettings(isLocal: false) }
     }
+    try learnRenames(from: rows)
     try apply(
       settings.isEmpty ? rows : rows.filter { !isSettings($0) }, at: now, &application)
     for (table, key, edit) in application.repeated {
@@ -290,6 +291,20 @@ extension Store {
     for origin in application.speakers {
       try rulings.trimWords(of: try versions.origins.number(of: origin))
     }
+  }
+
+  /// Rows may prove which column one was before it was renamed here: the site is told.
+  private func learnRenames(from rows: [ShapedRow]) throws {
+    let search = LateRenames(
+      tables: tables, versions: versions, shelf: shelf, connection: connection)
+    let found = try search.found(in: rows)
+    guard !found.isEmpty, let settings = tables.table(Renames.settings), mayWrite(settings)
+    else { return }
+    for rename in found {
+      _ = try tables.renames.publish(
+        rename.column, first: rename.first, of: rename.table.name, number: settings.id)
+    }
+    try renewSchema()
   }
 
   private func isSettings(_ row: ShapedRow) -> Bool { Tables.isSettings(row.shape.name) }

@@ -102,6 +102,9 @@ struct Remake: Equatable {
   /// These columns may have had another default.
   mutating func renew(_ columns: Set<UInt64>) { renewed.formUnion(columns) }
 
+  /// These columns are new.
+  mutating func add(_ columns: Set<UInt64>) { added.formUnion(columns) }
+
   /// Nothing tells any more which rows a program has written since.
   mutating func blur() { isVague = true }
 

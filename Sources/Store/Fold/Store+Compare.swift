@@ -105,18 +105,19 @@ extension Store {
   /// A row that shows what its version says keeps what it does not show any more beside it. Of rows
   /// that are yet to be compared nobody knows whether they do: a program may have written them.
   ///
-  /// `renewed` are columns that are others than was thought, and may have had another default.
+  /// `renewed` are columns that are others than was thought, and may have had another default;
+  /// `added` are new since.
   func compareColumns(
-    _ table: Int64, renewed: Set<UInt64> = []
+    _ table: Int64, renewed: Set<UInt64> = [], added: Set<UInt64> = []
   ) throws(SQLiteError) {
     let pending = try tables.comparison(of: table)
     var remake = pending?.remake ?? Remake()
     remake.renew(renewed)
     guard pending?.phase == .rows else {
+      remake.add(added)
+      let isNone = pending?.remake == nil && renewed.isEmpty && added.isEmpty
       return try save(
-        Comparison(
-          table: table, phase: .columns, after: nil,
-          remake: pending?.remake == nil && renewed.isEmpty ? nil : remake))
+        Comparison(table: table, phase: .columns, after: nil, remake: isNone ? nil : remake))
     }
     remake.blur()
     try save(Comparison(table: table, phase: .rows, after: nil, remake: remake))
@@ -207,7 +208,7 @@ extension Store {
       guard let row = try isKnown ? row : StandingRow.read(key, statements, on: connection)
       else { continue }
       switch comparison.phase {
-      case .columns: try keepRest(of: row, table, key)
+      case .columns: try keepRest(of: row, table, key, added: comparison.remake?.added ?? [])
       case .rekeyed: try rekey(table, key, row, touchedAt: nil, &edits, at: now)
       case .rows, .firstRows, .held, .versions, .ended:
         try fold(table, key, row, comparison.remake, &edits, at: now)
@@ -296,16 +297,29 @@ extension Store {
 
   /// A row lost columns, not its content: what they count stays beside it, so that its version is
   /// still the same one, and an edit of the other columns does not empty them elsewhere.
-  private func keepRest(of row: StandingRow, _ table: ReplicaTable, _ key: Key) throws {
+  ///
+  /// What it shows in a column that is `added` came there by a rename, if no version counts it.
+  private func keepRest(
+    of row: StandingRow, _ table: ReplicaTable, _ key: Key, added: Set<UInt64>
+  ) throws {
     guard let statements = table.statements,
       let version = try versions.version(table: table.id, key: key), !version.isDeleted
     else { return }
     let shelved = try shelf.entry(table: table.id, key: key)
     guard shelved?.why.isWhole != true else { return }
     var beside = try row.beside(shelved, statements, key, on: connection)
+    beside.settle(statements)
+    if !added.isEmpty, row.hash(beside) != version.hash {
+      for (place, column) in statements.columnHashes.enumerated()
+      where added.contains(column) && !beside.places.contains(place) {
+        let shown = try row.value(of: place, statements, key, on: connection)
+        guard let shown, shown != statements.defaults[place] else { continue }
+        beside.leaveUncounted(shown, place, statements)
+      }
+    }
     beside.rest = row.rest(beside, to: version.hash)
-    let hasFewer = beside.standIns.count != shelved?.standIns.count ?? 0
-    guard hasFewer || beside.rest != statements.rest(in: shelved) else { return }
+    let isAsBefore = beside.standIns == shelved?.standIns ?? []
+    guard !isAsBefore || beside.rest != statements.rest(in: shelved) else { return }
     try contents.keep(beside, statements, table, key)
   }
 

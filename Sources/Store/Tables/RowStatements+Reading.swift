@@ -23,6 +23,19 @@ extension RowStatements {
     /// It has something else for them. Who has dropped a column and added it again counts what he
     /// had there, and shows its default.
     var others: [(column: Int, value: Replication.Value)]
+
+    /// What columns that it does not carry show, and no version has counted: the author neither.
+    mutating func takeUncounted(
+      _ standIns: [StandIn], _ statements: RowStatements
+    ) -> [(column: Int, standIn: StandIn)] {
+      let columns = statements.columns(for: standIns.map(\.name))
+      let taken = zip(columns, standIns).compactMap { column, standIn in
+        missing.first { $0.column == column && standIn.stands(as: $0.value) }
+          .map { ($0.column, standIn) }
+      }
+      missing.removeAll { part in taken.contains { $0.0 == part.column } }
+      return taken
+    }
   }
 
   /// A value of a column here and what it adds to the sum, which takes long for a long one: so it

@@ -65,7 +65,7 @@ extension Store {
       if !wasThere, try lost.hasAny(of: table) { repairs += 1 }
       try lost.note(changes[table.id]?.remake, of: table)
       if isAltered {
-        try compareColumns(table.id)
+        try compareColumns(table.id, added: changes[table.id]?.added ?? [])
       } else if !isIntact {
         try compare(table.id, remake: changes[table.id]?.remake)
       }
@@ -91,6 +91,11 @@ extension Store {
     /// First names that columns had here until now, under which rows are counted, by those that the
     /// site calls them from now on, in small letters.
     var former: [String: String] = [:]
+
+    /// The columns that were not here under any name.
+    var added: Set<UInt64> {
+      (remake?.added ?? []).subtracting(former.keys.map(ContentHash.column))
+    }
   }
 
   /// Finds out which columns were renamed since the schema was looked at last, and tells the site.

@@ -370,6 +370,11 @@ package final class Tables: FilePart {
     return Set(rows.compactMap { $0[0].integer.map(UInt64.init(bitPattern:)) })
   }
 
+  /// Whether a table has lost a column here.
+  func hasDropped() throws(SQLiteError) -> Bool {
+    try connection.row("SELECT 1 FROM _flotilla_dropped LIMIT 1") != nil
+  }
+
   private func rememberedCollations() throws(SQLiteError) -> [String: [KeyCollation]] {
     guard try Layout.hasTable("_flotilla_key", on: connection) else { return [:] }
     var collations: [String: [KeyCollation]] = [:]
