@@ -12,9 +12,18 @@ struct Request {
              [--without KIND,…] [--tell] [--shrink]
            FlotillaSimulator laws [--seeds N] [--first N] [--jobs N]
            FlotillaSimulator schemas [--seeds N] [--first N] [--jobs N]
-                   [--numbers] [--tables] [--split] [--anchor|--anchors] [--mishaps]
-           FlotillaSimulator schemas --seed N [--tell] [--shrink] [--numbers] [--tables] [--split]
-             [--anchor|--anchors] [--mishaps]
+                   [WHAT…]
+           FlotillaSimulator schemas --seed N [--tell] [--shrink] [WHAT…]
+
+    WHAT happens to random schemas:
+      --numbers  rows have whole numbers as keys, which they may lose
+      --tables   tables get other names
+      --split    migrations commit their statements one by one
+      --twins    a table is made and renamed, and some machines see the second name alone
+      --chains   a column gets the name that its neighbour gives up
+      --empties  a program drops a table and makes it again
+      --anchor   one machine is the anchor; --anchors: others follow it in office
+      --mishaps  disks fail, and processes are killed
 
     For the laws of merging a seed is \(Laws.casesPerSeed) random cases.
     """
@@ -47,6 +56,7 @@ struct Request {
   var splitsMigrations = false
   /// A table is made and renamed, and some see the second name alone.
   var makesTwins = false
+  /// A column gets the name that its neighbour gives up.
   var passesNames = false
   /// A program drops a table and makes it again.
   var emptiesTables = false

@@ -30,12 +30,12 @@ struct RenameSearch {
     let present = schema.known(columns.names(of: schema))
     let evidence = RenameEvidence(connection, versions, shelf, table, schema, columns)
     let taken = Self.pairsOfTakenNames(columns.known, present)
-    var found: [Pair]
-    if case .proven = try evidence.verdict(on: taken) {
-      found = taken
-    } else {
-      found = try search(columns.known, present, evidence)
-    }
+    let found: [Pair] =
+      switch try evidence.verdict(on: taken) {
+      case .proven: taken
+      case .none where Self.areInPlace(columns.known, present): taken
+      case .none, .refuted: try search(columns.known, present, evidence)
+      }
     var renamed: [String: Found] = [:]
     for pair in found {
       let (name, former) = (present[pair.new].name, columns.known[pair.old].first)
@@ -79,6 +79,17 @@ struct RenameSearch {
     guard before.count <= now.count else { return [] }
     let pairs = before.indices.filter { before[$0] != now[$0] }.map { Pair(new: $0, old: $0) }
     return pairs.contains { before.contains(now[$0.new]) } ? pairs : []
+  }
+
+  /// Whether each column is declared as the one in its place was, and one as none of its name was:
+  /// `r13 TEXT, r14 INTEGER` are `r14 TEXT, r15 INTEGER`. Where no row tells, that does.
+  private static func areInPlace(
+    _ known: [ColumnNames.Known], _ present: [ColumnNames.Known]
+  ) -> Bool {
+    let declared = Dictionary(
+      known.map { (folded($0.name), $0.declaration) }, uniquingKeysWith: { $1 })
+    return known.map(\.declaration) == present.map(\.declaration)
+      && present.contains { declared[folded($0.name), default: $0.declaration] != $0.declaration }
   }
 
   /// The renames that leave a column between the same ones that stayed.

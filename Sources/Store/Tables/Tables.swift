@@ -225,14 +225,6 @@ package final class Tables: FilePart {
       ?? names.first(of: name).flatMap { table($0) }
   }
 
-  /// The table of this file that is the same as the one which another machine calls so, by whatever
-  /// name; nil if it is not here.
-  func known(there name: String) -> ReplicaTable? {
-    guard let table = table(names.first(of: name) ?? name), table.isTracked, table.isHere
-    else { return nil }
-    return table
-  }
-
   /// Whether there is room for a name that peers bring along.
   ///
   /// Those that the site does not track leave no room for each other alone: a member that invents
