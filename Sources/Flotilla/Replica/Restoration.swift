@@ -28,6 +28,7 @@ struct Restoration {
       }
     }
     if !isKnown { change.replaced = present }
+    change.isOverUnknown = conflict.winner?.isUnknown ?? (conflict.reason == "not-allowed")
     return change
   }
 

@@ -149,6 +149,8 @@ public struct ConflictChange: Codable, Sendable, Equatable {
   public var awaits_verdict = false
   /// Whether the row was deleted again. Not in the JSON.
   package var isDelete = false
+  /// Whether nobody knows what stood when the conflict was noted. Not in the JSON.
+  package var isOverUnknown = false
 
   private enum CodingKeys: CodingKey { case id, state, replaced, was_gone, awaits_verdict }
 }

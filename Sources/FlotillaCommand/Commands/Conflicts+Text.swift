@@ -9,7 +9,8 @@ extension Conflicts {
       ? "the row of conflict \(change.id) was deleted again, which had lost"
       : "what lost in conflict \(change.id) was written again"
     if let replaced = change.replaced {
-      text += ", over what had been written since then: \(assignments(replaced))"
+      let what = change.isOverUnknown ? "what stood" : "what had been written since then"
+      text += ", over \(what): \(assignments(replaced))"
     }
     if change.was_gone { text += "; the row had been deleted since then" }
     if change.awaits_verdict { text += "; the anchor has yet to judge it" }

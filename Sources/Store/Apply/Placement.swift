@@ -116,8 +116,8 @@ extension TableContents {
       reading = read(without: others)
     }
     var replaced: [SQLite.Value]?
+    let kept = reading.kept.union(uncounted.map(\.column))
     let broken = try writing(table, key) { () throws(SQLiteError) in
-      let kept = reading.kept.union(uncounted.map(\.column))
       replaced = try write(placement, known, statements, keeping: kept)
     }
     guard broken == nil else { return false }
@@ -126,8 +126,7 @@ extension TableContents {
     let mayDiffer = known.filter {
       !reading.kept.contains($0.column) && statements.mayConvert($0.value, in: $0.column)
     }
-    var beside = statements.beside(reading)
-    beside.standIns += uncounted.map(\.standIn)
+    var beside = statements.beside(reading, uncounted)
     if !others.isEmpty || !mayDiffer.isEmpty,
       let shown = try connection.row(statements.selectByKey, placement.keyValues)?
         .map(Replication.Value.init)
@@ -135,8 +134,7 @@ extension TableContents {
       let changed = mayDiffer.filter { shown[$0.column] != $0.value }
       others += changed.filter { $0.column >= shape.keyCount }
       if !changed.isEmpty { reading = read(without: others) }
-      beside = statements.beside(reading)
-      beside.standIns += uncounted.map(\.standIn)
+      beside = statements.beside(reading, uncounted)
       for (column, value) in others {
         let name = statements.shape.columns[column]
         // One number that is the default there and here says the same, as 0.5 of a REAL and '0.5'.

@@ -50,6 +50,24 @@ final class Settlement {
     return try references.isDangling(table.id, values, on: connection) ?? false
   }
 
+  /// Whether a program has left a row so: it dangles by a reference to a table that this node may
+  /// write. It may not have broken another one; the row that is missing was put back.
+  func isBroken(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
+    let key = (key.values ?? []).map(\.sqlite)
+    for reference in references.of(table.id) where ownRights.mayWrite(reference.parent) {
+      guard let values = try connection.row(reference.selectValues, key), !values.contains(.null)
+      else { continue }
+      if try connection.row(reference.exists, values) == nil { return true }
+    }
+    return false
+  }
+
+  /// A row is taken out by this node, and no program says what becomes of those that refer to it.
+  func tookOut(_ table: ReplicaTable, _ key: Key) {
+    changed(table, key)
+    if !references.to(table.id).isEmpty { parking.requireSettling() }
+  }
+
   /// A program has deleted a row, or changed it: others may refer to what it was.
   func noteOrphans(
     of table: ReplicaTable, _ key: Key, isDeleted: Bool, at moment: Dating.Moment

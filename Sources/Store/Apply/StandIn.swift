@@ -141,13 +141,14 @@ struct Beside {
 
 extension RowStatements {
   /// What is kept beside a row that has been read so, if it shows the values that came.
-  func beside(_ reading: Reading) -> Beside {
+  func beside(_ reading: Reading, _ uncounted: [(column: Int, standIn: StandIn)] = []) -> Beside {
     var beside = Beside(extras: reading.extras, rest: reading.rest)
     beside.standIns = reading.otherwise.map { column, value in
       StandIn(
         name: shape.columns[column], value: value, shown: value,
         isCounted: value == defaults[column])
     }
+    beside.standIns += uncounted.map(\.standIn)
     return beside
   }
 

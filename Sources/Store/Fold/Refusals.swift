@@ -90,7 +90,13 @@ final class Refusals {
     _ = try contents.writing(table, key) { () throws(SQLiteError) in
       try connection.run(statements.deleteByKey, (key.values ?? []).map(\.sqlite))
     }
-    settlement.changed(table, key)
+    settlement.tookOut(table, key)
+  }
+
+  /// Whether a new row under this key was refused: nobody else has it.
+  func hasRefused(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
+    guard let noted = try conflicts.latest(table.name, key, .notAllowed) else { return false }
+    return noted.loser?.author == own && noted.loser?.isDeleted == false && noted.winner == nil
   }
 
   /// The version that stands has come again: true if the row was waiting for it.

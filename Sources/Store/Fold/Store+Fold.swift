@@ -226,7 +226,9 @@ extension Store {
     var isOverKept = !beside.writtenOver.isEmpty
     // What is made again is as it was made. That an image refers to nothing no program has done.
     var isDangling = try repeating?.isDangling ?? settlement.isDangling(table, key)
-    let isWaiting = isImage && isDangling && old?.isDangling != true
+    let isWaiting =
+      try old?.isDangling != true && isDangling
+      && (isImage || repeating == nil && !settlement.isBroken(table, key))
     if isWaiting { isDangling = false }
     // What is made again is made, whatever stands.
     if let old, !old.isDeleted, old.hash == hash, !isRenewed, !isOverKept, repeating == nil,
@@ -241,11 +243,12 @@ extension Store {
     // As it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
-    let isFirst = old == nil && table.isBaseline && edits.isComparing
+    let isFirst = try old == nil && edits.isComparing && lost.isOld(in: table, ended)
     var keys = try keyNote(table, key, over: old, isFirst: isFirst) {
       try row.value(of: $0, statements, key, on: connection)
     }
     if let repeating { keys.former = repeating.formerKeys(leaving: key) }
+    if !isImage, !rights.isWhole { try nameOwnParents(in: &keys, row, table, key, madeAt, edits) }
     let isSeen = try hidden == nil && (gone == nil || copy != nil || mayHaveStood(table, edits))
     var version = try make(
       over: old ?? formerRows.former(of: row, table, key, statements), isSeen: isSeen,
@@ -341,7 +344,7 @@ extension Store {
     // below all that the site has.
     let unaltered = former == nil ? ended.flatMap { $0.hash == hash ? $0 : nil } : nil
     let isBaseline =
-      former == nil && unaltered == nil && table.isBaseline && edits.isComparing
+      try former == nil && unaltered == nil && edits.isComparing && lost.isOld(in: table, ended)
     let old = isBaseline ? former : former ?? ended
     let stamp =
       isBaseline

@@ -53,6 +53,35 @@ extension Store {
     return note
   }
 
+  /// A row refers to one that is this machine's alone: it was refused and taken out, or its table
+  /// may not even be read here. It means nobody else: who gets the number later is another row. The
+  /// edit that is made next stands for it.
+  func nameOwnParents(
+    in note: inout KeyNote, _ row: StandingRow, _ table: ReplicaTable, _ key: Key,
+    _ madeAt: Dating.Moment, _ edits: Edits
+  ) throws {
+    guard let statements = table.statements else { return }
+    for link in try kinship.parentage(tables).links(of: table.id) {
+      guard let parent = tables.byID[link.parent], !mayWrite(parent),
+        note.parents?.contains(where: link.isMeant) != true,
+        let parentKey = parent.key(
+          referredToBy: try row.value(of: link.column, statements, key, on: connection) ?? .null),
+        try versions.version(table: parent.id, key: parentKey) == nil,
+        try isOwn(parent, parentKey)
+      else { continue }
+      let own = Creation(
+        at: Stamp(millisecondsSince1970: max(1, madeAt.at)), dot: Dot(own, edits.last + 1))
+      note.parents = (note.parents ?? []) + [ParentRow(link: link.id, made: own)]
+    }
+  }
+
+  private func isOwn(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
+    guard rights.right(to: table.name) == .none, let statements = table.statements else {
+      return try refusals.hasRefused(table, key)
+    }
+    return try connection.row(statements.existsByKey, (key.values ?? []).map(\.sqlite)) != nil
+  }
+
   /// Whether a program has written the key of a row that waits beside its table, which is yet to be
   /// folded.
   private func isWrittenOver(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {

@@ -25,12 +25,19 @@ extension Store {
 
   /// Marks what dangles and was written here, after a change of the foreign keys: others see to
   /// theirs.
+  ///
+  /// What was written before the site tracked the table that it refers to waits. No program need
+  /// have broken it: it was let in when that was tracked no more.
   func markBroken(_ edits: inout Edits) throws {
-    for reference in settlement.references.all where mayWrite(reference.child) {
+    for reference in settlement.references.all
+    where mayWrite(reference.child) && mayWrite(reference.parent) {
+      let since = try versions.version(
+        table: tables.settingsTable().id, key: tables.settingsKey(reference.parent.name)
+      )?.createdAt
       for values in try connection.rows(reference.dangling) {
         guard let key = reference.child.key(values.map(Replication.Value.init)),
           let version = try versions.version(table: reference.child.id, key: key),
-          isOwn(version.edit.origin)
+          isOwn(version.edit.origin), version.stamp >= since ?? .zero
         else { continue }
         try mark([values], of: reference.child, at: Dating.Moment(of: version), &edits)
       }

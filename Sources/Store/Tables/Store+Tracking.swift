@@ -21,7 +21,7 @@ extension Store {
       count += 1
       let known = try tables.tableOrNew(name)
       let isOld = try !isLocal && recognition.welcome(name)
-      if !isOld { new.insert(known.id) }
+      if try !isOld || lost.knowsEnd(of: known) { new.insert(known.id) }
       try tables.setBaseline(isOld, of: known.id)
     }
     try tables.reload()

@@ -336,6 +336,19 @@ final class LostVersions: FilePart {
     return try one("why = 1", table, key)
   }
 
+  /// Whether it is known which rows a table had when the site stopped tracking it.
+  func knowsEnd(of table: ReplicaTable) throws(SQLiteError) -> Bool {
+    let text = "SELECT 1 FROM _flotilla_lost WHERE name = ? AND why = 1 LIMIT 1"
+    return endedCount == 0 ? false : try connection.row(text, [.string(table.name)]) != nil
+  }
+
+  /// Whether a row was in its table before that became the site's, and may be an older state of one
+  /// of theirs. If the site has tracked the table before, one that is new since is its own row.
+  func isOld(in table: ReplicaTable, _ ended: Version?) throws(SQLiteError) -> Bool {
+    if !table.isBaseline || ended != nil { return table.isBaseline }
+    return try !knowsEnd(of: table)
+  }
+
   /// Versions from before the end of tracking, in the order of their keys.
   func ended(
     _ table: ReplicaTable, after key: Key?, limit: Int

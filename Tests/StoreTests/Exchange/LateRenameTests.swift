@@ -64,11 +64,13 @@ import Testing
     ),
     (
       "UPDATE person SET city = 'Basel' WHERE id = 'a'",
-      "UPDATE person SET city = 'Lyss' WHERE id = 'b'; UPDATE person SET full_name = 'Di' WHERE id = 'd'",
+      "UPDATE person SET city = 'Lyss' WHERE id = 'b'; "
+        + "UPDATE person SET full_name = 'Di' WHERE id = 'd'",
       ["aAnnBasel", "bBobLyss", "cCyBiel", "dDiChur"]
     ),
     (
-      "INSERT INTO person VALUES ('e', 'Eva', '55', 'Thun'); UPDATE person SET name = 'Cyd' WHERE id = 'c'",
+      "INSERT INTO person VALUES ('e', 'Eva', '55', 'Thun'); "
+        + "UPDATE person SET name = 'Cyd' WHERE id = 'c'",
       "INSERT INTO person VALUES ('f', 'Fay', 'Visp')",
       ["aAnnBern", "bBobGenf", "cCydBiel", "d-Chur", "eEvaThun", "fFayVisp"]
     ),
