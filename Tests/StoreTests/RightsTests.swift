@@ -37,6 +37,23 @@ import Testing
     }
   }
 
+  /// It waits to be put back when a migration has the table compared.
+  @Test func `a refused edit is put back after a migration, too`() throws {
+    try site.write("ALTER TABLE note ADD COLUMN fax TEXT")
+    try leaf.write("ALTER TABLE note ADD COLUMN fax TEXT")
+    try site.write("UPDATE note SET fax = id")
+    try site.foldAll()
+    try leaf.exchange(with: site)
+    try allow(Rights(general: .read))
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    try leaf.foldAll()
+    try leaf.write("ALTER TABLE note DROP COLUMN fax")
+    try leaf.foldAll()
+    #expect(try leaf.store.wantedRows().count == 1)
+    try askBack()
+    #expect(try leaf.value("SELECT text FROM note WHERE id = 'a'") == .string("x"))
+  }
+
   @Test func `edits of a reader make no versions, are logged and put back`() throws {
     try allow(Rights(general: .read))
     let before = leaf.store.position

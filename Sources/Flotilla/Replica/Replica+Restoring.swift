@@ -53,13 +53,22 @@ extension Replica {
     _ found: ConflictReport.Conflict, isMoved: Bool
   ) async throws(FlotillaError) -> ConflictChange {
     let (id, path, file) = (found.id, path, sidecar.database)
-    let (columns, isAllowed, office) = try await withFile { store throws(StoreError) in
+    let (columns, isAllowed, isTaken, office) = try await withFile { store throws(StoreError) in
       (
         store.tables.keyColumns(of: found.table), try Self.mayRestore(found, store),
-        store.currentOffice
+        try Self.isTaken(found, store), store.currentOffice
       )
     }
     guard !columns.isEmpty else { throw try await untracked(found) }
+    guard isMoved || !isTaken else {
+      let column = columns.first ?? "id"
+      throw FlotillaError(
+        .refused,
+        "another row of \(found.table) has got its number since, so conflict \(id) cannot be "
+          + "restored",
+        remedy: "Give it another one: flotilla conflicts \(shellWord(path)) restore \(id) "
+          + "--set \(shellWord(column))=NUMBER")
+    }
     guard isAllowed else {
       throw FlotillaError(
         .notAllowed, "this node may not write \(found.table), so conflict \(id) cannot be restored",
@@ -111,6 +120,16 @@ extension Replica {
       remedy: isThere
         ? "\(shows), to write it by hand; or track the table again: flotilla track "
           + "\(shellWord(path)) \(shellWord(table))" : "\(shows).")
+  }
+
+  /// Whether it was a new row of this node, and another one has its number by now.
+  private static func isTaken(
+    _ conflict: ConflictReport.Conflict, _ store: Store
+  ) throws(StoreError) -> Bool {
+    guard conflict.reason == Reason.notAllowed.name, conflict.winner == nil, !conflict.isDelete,
+      let key = try store.tables.key(of: conflict.table, conflict.key.mapValues(\.travelling))
+    else { return false }
+    return try store.isTaken(key, of: conflict.table)
   }
 
   private static func mayRestore(

@@ -15,6 +15,9 @@ package struct Instant: Sendable, Equatable {
     self.init(uptime: uptime, wall: wall, site: wall)
   }
 
+  /// One of which no more is known than its time, in ms since 1970.
+  package init(at moment: Int64) { self.init(uptime: 0, wall: moment) }
+
   package init(uptime: Int64, wall: Int64, site: Int64?) {
     self.uptime = uptime
     self.wall = wall

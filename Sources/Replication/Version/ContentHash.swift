@@ -14,7 +14,12 @@ package struct ContentHash: Sendable {
 
   /// What one column adds to the sum.
   package static func share(column: UInt64, _ value: Value) -> UInt64 {
-    mix(column ^ mix(content(value)))
+    share(column: column, content: content(value))
+  }
+
+  /// The same of a value that has this hash.
+  package static func share(column: UInt64, content: UInt64) -> UInt64 {
+    mix(column ^ mix(content))
   }
 
   /// Adds a column that holds these bytes as a text or a blob.
@@ -24,7 +29,7 @@ package struct ContentHash: Sendable {
 
   /// Adds a column whose value has this hash.
   package mutating func add(column: UInt64, content: UInt64) {
-    sum &+= mix(column ^ mix(content))
+    sum &+= Self.share(column: column, content: content)
   }
 
   /// The hash of a value by itself.

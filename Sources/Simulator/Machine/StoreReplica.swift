@@ -277,7 +277,7 @@ final class StoreReplica: SimulatedReplica {
   private func fate(of call: DiskProcess.Call) -> DiskProcess.Fate {
     if call == .lock, mischief.interleaves() {
       var story = Story(isTold: false)
-      let now = Instant(uptime: 0, wall: process.wall)
+      let now = Instant(at: process.wall)
       if let shown = try? observe() { witness.glance(shown, own: origin, &glances) }
       // Whoever cannot write now, because the store does, writes another time.
       try? write(&mischief.random, at: now, &story)

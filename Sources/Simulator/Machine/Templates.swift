@@ -17,7 +17,7 @@ package final class Templates {
   private var images: [Content: Template] = [:]
   /// What the first node tells the others, by its file.
   private var news: [Content: Merge] = [:]
-  private static let now = Instant(uptime: 0, wall: SimulatedClock.start)
+  private static let now = Instant(at: SimulatedClock.start)
   /// Schemas of tables, by their definitions: most schedules have the same few.
   let schemas = SchemaCache()
   let programs = IdlePrograms()

@@ -7,6 +7,8 @@ final class PendingTable: FilePart {
     var table: Int64
     var key: Key
     var version: Version
+    /// Its content as it is kept, if that was read with it.
+    fileprivate(set) var row: SQLite.Value?
   }
 
   private let connection: Connection
@@ -58,19 +60,20 @@ final class PendingTable: FilePart {
   ) throws(SQLiteError) -> Version? {
     guard count > 0, let number = versions.origins.knownNumber(of: origin) else { return nil }
     return try connection.with(
-      Self.select, [.integer(table), .blob(key.bytes), .integer(number)]
+      Self.selectVersion, [.integer(table), .blob(key.bytes), .integer(number)]
     ) { (statement) throws(SQLiteError) in
       try statement.step() ? versions.version(from: statement, at: 0) : nil
     }
   }
 
-  private static let select =
+  private static let selectVersion =
     "SELECT \(VersionTable.columns) FROM _flotilla_pending WHERE tbl = ? AND key = ? AND origin = ?"
 
   /// The content of one that waits, as another connection may see it; nil if it is not here.
   func entry(
     _ item: Item, on reader: Connection? = nil
   ) throws(SQLiteError) -> Shelf.Entry? {
+    if let row = item.row { return row.blob.flatMap { Shelf.decode($0, .constraint) } }
     guard let number = versions.origins.knownNumber(of: item.version.dot.origin) else { return nil }
     let bytes = try (reader ?? connection).scalar(
       "SELECT row FROM _flotilla_pending WHERE tbl = ? AND key = ? AND origin = ? AND seq = ?",
@@ -96,20 +99,21 @@ final class PendingTable: FilePart {
   func all(table: Int64, key: Key) throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }
     return try items(
-      "FROM _flotilla_pending AS p WHERE p.tbl = ? AND p.key = ?",
+      Self.all + " WHERE p.tbl = ? AND p.key = ?",
       [.integer(table), .blob(key.bytes)])
   }
 
   /// All that wait of a table.
   func all(in table: Int64) throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }
-    return try items("FROM _flotilla_pending AS p WHERE p.tbl = ?", [.integer(table)])
+    return try items(
+      Self.all + " WHERE p.tbl = ?", [.integer(table)])
   }
 
   /// All that wait, in no order.
   func all() throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }
-    return try items("FROM _flotilla_pending AS p", [])
+    return try items(Self.all, [])
   }
 
   /// The next of a walk, in the order of table and key, and where it goes on; nowhere if these were
@@ -119,7 +123,7 @@ final class PendingTable: FilePart {
   ) throws(SQLiteError) -> (items: [Item], next: VersionTable.Place?) {
     guard count > 0 else { return ([], nil) }
     let items = try items(
-      "FROM _flotilla_pending AS p WHERE (p.tbl, p.key) > (?, ?) ORDER BY p.tbl, p.key LIMIT ?",
+      Self.all + " WHERE (p.tbl, p.key) > (?, ?) ORDER BY p.tbl, p.key LIMIT ?",
       [
         .integer(place?.table ?? -1), .blob(place?.key.bytes ?? []), .integer(Int64(limit)),
       ])
@@ -128,13 +132,20 @@ final class PendingTable: FilePart {
     return (rest + (try all(table: last.table, key: last.key)), (last.table, last.key))
   }
 
-  /// What waits under a number: a member that lies may have given it to several rows.
-  func items(_ dot: Dot) throws(SQLiteError) -> [Item] {
+  /// What waits under a number: a member that lies may have given it to several rows. `withRows`:
+  /// what they say is looked at next, and read with them.
+  func items(_ dot: Dot, withRows: Bool = false) throws(SQLiteError) -> [Item] {
     guard count > 0, let number = versions.origins.knownNumber(of: dot.origin) else { return [] }
     return try items(
-      "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq = ?",
+      withRows ? Self.selectWithRow : Self.selectByDot,
       [.integer(number), .integer(Int64(dot.seq))])
   }
+
+  private static let select = "SELECT \(VersionTable.columns(of: "p")), p.tbl, p.key"
+  private static let all = select + " FROM _flotilla_pending AS p"
+  private static let byDot = " FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq = ?"
+  private static let selectByDot = select + byDot
+  private static let selectWithRow = select + ", p.row" + byDot
 
   /// Those whose dots a frontier covers.
   func covered(by frontier: Frontier, limit: Int) throws(SQLiteError) -> [Item] {
@@ -143,25 +154,25 @@ final class PendingTable: FilePart {
       guard count > 0, found.count < limit else { break }
       guard let number = versions.origins.knownNumber(of: origin) else { continue }
       found += try items(
-        "FROM _flotilla_pending AS p WHERE p.origin = ? AND p.seq <= ? LIMIT ?",
+        Self.all + " WHERE p.origin = ? AND p.seq <= ? LIMIT ?",
         [.integer(number), .integer(Int64(seq)), .integer(Int64(limit - found.count))])
     }
     return found
   }
 
   private func items(
-    _ rest: String, _ arguments: [SQLite.Value]
+    _ text: String, _ arguments: [SQLite.Value]
   ) throws(SQLiteError) -> [Item] {
-    try connection.with(
-      "SELECT \(VersionTable.columns(of: "p")), p.tbl, p.key \(rest)", arguments
-    ) { (statement) throws(SQLiteError) in
+    let first = VersionTable.columnCount
+    return try connection.with(text, arguments) { (statement) throws(SQLiteError) in
       var items: [Item] = []
+      let hasRow = statement.columnCount > first + 2
       while try statement.step() {
         guard let version = versions.version(from: statement, at: 0) else { continue }
         items.append(
           Item(
-            table: statement.integer(VersionTable.columnCount),
-            key: Key(bytes: statement.bytes(VersionTable.columnCount + 1)), version: version))
+            table: statement.integer(first), key: Key(bytes: statement.bytes(first + 1)),
+            version: version, row: hasRow ? statement.value(first + 2) : nil))
       }
       return items
     }

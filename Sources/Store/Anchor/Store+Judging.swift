@@ -17,7 +17,7 @@ extension Store {
           anchor.deferral = Deferral()
           return false
         }
-        try judgeTogether(next.flatMap(waiting), &edits, at: now)
+        try judgeTogether(next.flatMap { try waiting($0) }, &edits, at: now)
       } else {
         try judge(next, &edits, at: now)
       }
@@ -39,8 +39,10 @@ extension Store {
   }
 
   /// What waits under these numbers: somebody may have superseded it since they were read.
-  private func waiting(_ edit: DueEdit) throws(SQLiteError) -> [PendingTable.Item] {
-    let items = try pending.items(edit.dot)
+  private func waiting(
+    _ edit: DueEdit, withRows: Bool = false
+  ) throws(SQLiteError) -> [PendingTable.Item] {
+    let items = try pending.items(edit.dot, withRows: withRows)
     if items.isEmpty { anchor.deferral.judged(edit.dot, isAccepted: false) }
     return items
   }
@@ -51,7 +53,7 @@ extension Store {
   ) throws {
     var application = Application()
     for edit in next {
-      for item in try waiting(edit) {
+      for item in try waiting(edit, withRows: true) {
         try judge(item, .tried, &edits, &application, at: now)
       }
     }

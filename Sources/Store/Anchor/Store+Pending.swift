@@ -74,7 +74,7 @@ extension Store {
       try logLoser(
         item.version, entry, table, key,
         contents.content(of: nil, table, key).map { ConflictSide(standing, $0) },
-        at: Instant(uptime: 0, wall: moment))
+        at: Instant(at: moment))
     }
   }
 

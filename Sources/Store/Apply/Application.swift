@@ -280,7 +280,7 @@ extension Store {
         return
       }
       if let shelved {
-        placement.uncounted = shelved.uncounted
+        placement.brought = shelved.brought
         try shelf.remove(table: table.id, key: key)
       }
       application.changed.insert(table.id)
@@ -301,7 +301,7 @@ extension Store {
     let entry = try shelf.entry(table: table.id, key: key)
     var placement = Placement(
       shape: row.shape, values: values, hash: row.row.version.hash, exists: true)
-    placement.uncounted = entry?.uncounted ?? []
+    placement.brought = entry?.brought ?? []
     let isBetter =
       switch entry?.why {
       case .tooLarge: true

@@ -12,9 +12,9 @@ struct Placement {
   /// Set if no version says that the row is there: what stands there all the same goes, whole, to
   /// the conflict log, with this moment in ms since 1970.
   var unseenAt: Int64?
-  /// What columns show that no version of the row has counted. Where this one does not carry them
-  /// they stay: nobody has said anything of them.
-  var uncounted: [StandIn] = []
+  /// What a rename has brought into columns, and no version of the row has counted. Where this one
+  /// does not carry them it stays: nobody has said anything of that.
+  var brought: [StandIn] = []
 
   /// What of it goes where, by the columns of this replica.
   struct Parts {
@@ -94,7 +94,7 @@ extension TableContents {
     if known.count + nulls.count < statements.shape.columns.count {
       stood = try unsaid(placement, known, nulls, statements)
     }
-    let uncounted = stood?.takeUncounted(placement.uncounted, statements) ?? []
+    let brought = stood?.takeBrought(placement.brought, statements) ?? []
     // What its column does not show as it came is counted as if it had none here.
     func read(
       without others: [(column: Int, value: Replication.Value)]
@@ -116,7 +116,7 @@ extension TableContents {
       reading = read(without: others)
     }
     var replaced: [SQLite.Value]?
-    let kept = reading.kept.union(uncounted.map(\.column))
+    let kept = reading.kept.union(brought.map(\.column))
     let broken = try writing(table, key) { () throws(SQLiteError) in
       replaced = try write(placement, known, statements, keeping: kept)
     }
@@ -126,7 +126,7 @@ extension TableContents {
     let mayDiffer = known.filter {
       !reading.kept.contains($0.column) && statements.mayConvert($0.value, in: $0.column)
     }
-    var beside = statements.beside(reading, uncounted)
+    var beside = statements.beside(reading, brought)
     if !others.isEmpty || !mayDiffer.isEmpty,
       let shown = try connection.row(statements.selectByKey, placement.keyValues)?
         .map(Replication.Value.init)
@@ -134,7 +134,7 @@ extension TableContents {
       let changed = mayDiffer.filter { shown[$0.column] != $0.value }
       others += changed.filter { $0.column >= shape.keyCount }
       if !changed.isEmpty { reading = read(without: others) }
-      beside = statements.beside(reading, uncounted)
+      beside = statements.beside(reading, brought)
       for (column, value) in others {
         let name = statements.shape.columns[column]
         // One number that is the default there and here says the same, as 0.5 of a REAL and '0.5'.

@@ -15,6 +15,9 @@ extension Settlement {
     /// Under which names its version counts the columns, nil for one that it does not; nil if a
     /// program has written the row since.
     var counted: [String?]?
+    /// The columns that show what a rename has brought, of which that is known by now: it is older
+    /// than what has come for them since.
+    var brought: Set<Int> = []
   }
 
   /// Puts columns in place that exist here by now; the others wait on. Gives whether the row is
@@ -44,6 +47,12 @@ extension Settlement {
     let columns = statements.columns(for: entry.values.map(\.name), entry.values.map(\.value))
     entering.counted = statements.countedNames(
       version.hash, shown, before, kept: Set(columns.compactMap(\.column)), former: former)
+    if entering.counted != nil {
+      entering.brought = beside.settled(statements)
+      let names = zip(beside.places, beside.standIns)
+        .filter { entering.brought.contains($0.0) }.map(\.1.name)
+      entering.entry.standIns.removeAll { $0.isBrought && names.contains($0.name) }
+    }
     let isAsMigrated =
       try entering.counted == nil && contents.isTheirs(version)
       && statements.shows(version.hash, shown, before, without: columns.compactMap(\.column))
@@ -54,7 +63,9 @@ extension Settlement {
       return .migration(isShared: false)
     }
     for (column, standIn) in zip(beside.places, beside.standIns)
-    where statements.takes(standIn.value, in: column) && standIn.value != shown[column] {
+    where !standIn.isBrought && statements.takes(standIn.value, in: column)
+      && standIn.value != shown[column]
+    {
       entering.known.append((column, standIn.value.sqlite))
       entering.values[column] = standIn.value
     }
@@ -101,7 +112,8 @@ extension Settlement {
       let (kept, shown) = (values[index], entering.values[column])
       if let counted = entering.counted {
         // The version has a value under each of two names of the column.
-        let isCounted = shown != statements.defaults[column]
+        let isCounted =
+          shown != statements.defaults[column] && !entering.brought.contains(column)
         if isCounted, kept != shown, let name = counted[column] {
           let isLater = statements.isLater(names[index], than: name, of: column)
           let isShown =

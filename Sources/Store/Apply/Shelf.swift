@@ -37,8 +37,8 @@ final class Shelf: FilePart {
     /// Columns here that show something else than the version says.
     var standIns: [StandIn] = []
 
-    /// Of these the values that no version has counted.
-    var uncounted: [StandIn] { why == .columns ? standIns.filter(\.isUncounted) : [] }
+    /// Of these what a rename has brought.
+    var brought: [StandIn] { why == .columns ? standIns.filter(\.isBrought) : [] }
 
     /// About how many bytes it has.
     var size: Int {
@@ -241,7 +241,8 @@ final class Shelf: FilePart {
     for standIn in entry.standIns {
       writer.text(standIn.name)
       writer.value(standIn.shown)
-      writer.byte((standIn.isCounted ? 1 : 0) | (standIn.value == .null ? 0 : 2))
+      let flags = (standIn.isCounted ? 1 : 0) | (standIn.value == .null ? 0 : 2)
+      writer.byte(UInt8(flags | (standIn.isBrought ? 4 : 0)))
       if standIn.value != .null { writer.value(standIn.value) }
     }
     return writer.bytes
@@ -264,7 +265,7 @@ final class Shelf: FilePart {
         standIns.append(
           StandIn(
             name: name, value: flags & 2 == 0 ? .null : try reader.value("shelf"), shown: shown,
-            isCounted: flags & 1 != 0))
+            isCounted: flags & 1 != 0, isBrought: flags & 4 != 0))
       }
       return Entry(
         why: why, values: values, keyCount: Int(keyCount), rest: rest, standIns: standIns)

@@ -17,12 +17,12 @@ struct StandIn: Equatable {
   var shown: Replication.Value
   /// Whether the value adds to the content hash: the default of its author does not.
   var isCounted: Bool
+  /// A rename has brought it into the column, and nobody knows yet from which: no version of the
+  /// row has counted it there.
+  var isBrought = false
 
   /// Whether the table shows what came, and it is counted otherwise alone.
   var isShown: Bool { value == shown }
-
-  /// Whether it is shown as it came, and counts for nothing: so no version speaks of it.
-  var isUncounted: Bool { isShown && !isCounted }
 
   /// Whether what the table shows says all that came: a number for its text, a text for its number,
   /// a default for NULL.
@@ -108,29 +108,35 @@ struct Beside {
     return true
   }
 
-  /// A column shows what no version has counted there.
-  mutating func leaveUncounted(
+  /// A column shows what a rename has brought there.
+  mutating func bring(
     _ value: Replication.Value, _ place: Int, _ statements: RowStatements
   ) {
     let standIn = StandIn(
-      name: statements.shape.columns[place], value: value, shown: value, isCounted: false)
+      name: statements.shape.columns[place], value: value, shown: value, isCounted: false,
+      isBrought: true)
     standIns.append(standIn)
     places.append(place)
     shift &+= statements.shift(of: standIn, showing: value, in: place)
   }
 
-  /// A column whose values no version had counted is known to be another one by now, under whose
-  /// name they do count.
+  /// The columns with what a rename has brought that are known to be others by now, under whose
+  /// names that does count.
+  func settled(_ statements: RowStatements) -> Set<Int> {
+    Set(
+      zip(places, standIns).filter { place, standIn in
+        standIn.isBrought && !isSameName(standIn.name, statements.shape.columns[place])
+      }.map(\.0))
+  }
+
   mutating func settle(_ statements: RowStatements) {
-    let open = zip(places, standIns).filter { place, standIn in
-      !standIn.isUncounted || isSameName(standIn.name, statements.shape.columns[place])
-    }
-    guard open.count < standIns.count else { return }
-    let left = Set(open.map(\.0))
-    for (place, standIn) in zip(places, standIns) where !left.contains(place) {
+    let settled = settled(statements)
+    guard !settled.isEmpty else { return }
+    for (place, standIn) in zip(places, standIns) where settled.contains(place) {
       shift &-= statements.shift(of: standIn, showing: standIn.shown, in: place)
     }
-    (places, standIns) = (open.map(\.0), open.map(\.1))
+    let left = zip(places, standIns).filter { !settled.contains($0.0) }
+    (places, standIns) = (left.map(\.0), left.map(\.1))
   }
 
   func entry(keyCount: Int) -> Shelf.Entry {
@@ -141,14 +147,14 @@ struct Beside {
 
 extension RowStatements {
   /// What is kept beside a row that has been read so, if it shows the values that came.
-  func beside(_ reading: Reading, _ uncounted: [(column: Int, standIn: StandIn)] = []) -> Beside {
+  func beside(_ reading: Reading, _ brought: [(column: Int, standIn: StandIn)] = []) -> Beside {
     var beside = Beside(extras: reading.extras, rest: reading.rest)
     beside.standIns = reading.otherwise.map { column, value in
       StandIn(
         name: shape.columns[column], value: value, shown: value,
         isCounted: value == defaults[column])
     }
-    beside.standIns += uncounted.map(\.standIn)
+    beside.standIns += brought.map(\.standIn)
     return beside
   }
 

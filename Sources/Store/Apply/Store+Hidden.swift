@@ -63,7 +63,7 @@ extension Store {
   func comeBack(
     _ hidden: Hidden, _ table: ReplicaTable, _ key: Key, _ edits: inout Edits, at moment: Int64
   ) throws {
-    let now = Instant(uptime: 0, wall: moment, site: moment)
+    let now = Instant(at: moment)
     try meet(hidden.version, hidden.content, table, key, &edits, at: now)
   }
 
@@ -123,7 +123,7 @@ extension Store {
     guard version.isAnother(than: hidden.version) else {
       return try logHidden(hidden, under: version, row, table, key, at: moment)
     }
-    let now = Instant(uptime: 0, wall: moment)
+    let now = Instant(at: moment)
     try noteCollision(hidden.version, hidden.content, under: version, table, key, at: now) {
       winner(version, row, table, key)
     }
@@ -160,6 +160,6 @@ extension Store {
     }
     try logLoser(
       old, hidden.content, table, key, winner(version, row, table, key),
-      at: Instant(uptime: 0, wall: moment))
+      at: Instant(at: moment))
   }
 }

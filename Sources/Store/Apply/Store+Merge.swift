@@ -300,11 +300,11 @@ extension Store {
     let found = try search.found(in: rows)
     guard !found.isEmpty, let settings = tables.table(Renames.settings), mayWrite(settings)
     else { return }
-    for rename in found {
-      _ = try tables.renames.publish(
-        rename.column, first: rename.first, of: rename.table.name, number: settings.id)
+    let news = try found.filter {
+      try tables.renames.publish(
+        $0.column, first: $0.first, of: $0.table.name, number: settings.id)
     }
-    try renewSchema()
+    if !news.isEmpty { try renewSchema() }
   }
 
   private func isSettings(_ row: ShapedRow) -> Bool { Tables.isSettings(row.shape.name) }

@@ -155,6 +155,12 @@ package enum Journal {
     return try connection.row(sql, [.integer(Int64(count - 1))]) != nil
   }
 
+  /// How many entries lie between two. Somebody may have written any numbers into the journal.
+  static func distance(from first: Int64, to last: Int64) -> Int {
+    let count = last.subtractingReportingOverflow(first)
+    return count.overflow ? 0 : Int(max(0, min(count.partialValue, 1 << 40)))
+  }
+
   /// Whether nothing was written before this entry that is still here.
   static func isFirst(_ id: Int64, on connection: Connection) throws(SQLiteError) -> Bool {
     try connection.row("SELECT 1 FROM main.\(table) WHERE id < ? LIMIT 1", [.integer(id)]) == nil

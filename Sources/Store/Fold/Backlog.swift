@@ -82,9 +82,7 @@ struct Backlog {
     while windows.count > 1, windows.reduce(0, { $0 + $1.order.count }) > most {
       windows.removeFirst()
     }
-    // Somebody may have written any numbers into the journal.
-    let older = windows[0].entries.lowerBound.subtractingReportingOverflow(first)
-    unread = older.overflow ? 0 : Int(max(0, min(older.partialValue, 1 << 40)))
+    unread = Journal.distance(from: first, to: windows[0].entries.lowerBound)
   }
 
   /// Entries lie between what waits and what is read now: all from there on is read again later.

@@ -49,8 +49,7 @@ extension JournalReader {
       guard let first = try Journal.firstEntry(on: connection),
         let last = try Journal.lastEntry(on: connection)
       else { return 0 }
-      let newer = last.subtractingReportingOverflow(backlog.end ?? first)
-      return waiting + (newer.overflow ? 0 : Int(max(0, min(newer.partialValue, 1 << 40))))
+      return waiting + Journal.distance(from: backlog.end ?? first, to: last)
     }
   }
 

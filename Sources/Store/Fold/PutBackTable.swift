@@ -24,7 +24,8 @@ final class PutBackTable: FilePart {
   var mark: UInt64 { isEmpty ? 0 : begun + 1 }
 
   func contains(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
-    try connection.row(
+    if isEmpty { return false }
+    return try connection.row(
       "SELECT 1 FROM _flotilla_putback WHERE tbl = ? AND key = ?",
       [.integer(table.id), .blob(key.bytes)]) != nil
   }

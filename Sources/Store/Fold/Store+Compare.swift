@@ -306,15 +306,15 @@ extension Store {
       let version = try versions.version(table: table.id, key: key), !version.isDeleted
     else { return }
     let shelved = try shelf.entry(table: table.id, key: key)
-    guard shelved?.why.isWhole != true else { return }
+    // What waits to be put back is not as its version says.
+    guard try shelved?.why.isWhole != true && !putBacks.contains(table, key) else { return }
     var beside = try row.beside(shelved, statements, key, on: connection)
     beside.settle(statements)
-    if !added.isEmpty, row.hash(beside) != version.hash {
+    if !added.isEmpty, row.hash(beside) != version.hash, let values = row.values {
       for (place, column) in statements.columnHashes.enumerated()
       where added.contains(column) && !beside.places.contains(place) {
-        let shown = try row.value(of: place, statements, key, on: connection)
-        guard let shown, shown != statements.defaults[place] else { continue }
-        beside.leaveUncounted(shown, place, statements)
+        guard values[place] != statements.defaults[place] else { continue }
+        beside.bring(values[place], place, statements)
       }
     }
     beside.rest = row.rest(beside, to: version.hash)

@@ -243,7 +243,7 @@ extension Store {
     // As it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
     let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
-    let isFirst = try old == nil && edits.isComparing && lost.isOld(in: table, ended)
+    let isFirst = old == nil && edits.isComparing && tables.isOld(in: table, ended)
     var keys = try keyNote(table, key, over: old, isFirst: isFirst) {
       try row.value(of: $0, statements, key, on: connection)
     }
@@ -275,7 +275,7 @@ extension Store {
     // What waited for its table was kept from it by the row that a program has deleted.
     if let old, !old.isDeleted, let shelved, shelved.why == .table {
       try unhold(old, table, key)
-      let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)
+      let moment = Instant(at: madeAt.at)
       return try meet(old, shelved, table, key, &edits, at: moment)
     }
     // A parked one is absent without having been deleted.
@@ -319,7 +319,7 @@ extension Store {
     }
     try unhold(held, table, key)
     try fold(table, key, row, madeAt: madeAt, &edits)
-    let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)
+    let moment = Instant(at: madeAt.at)
     try meet(held, shelved, table, key, &edits, at: moment)
   }
 
@@ -344,7 +344,7 @@ extension Store {
     // below all that the site has.
     let unaltered = former == nil ? ended.flatMap { $0.hash == hash ? $0 : nil } : nil
     let isBaseline =
-      try former == nil && unaltered == nil && edits.isComparing && lost.isOld(in: table, ended)
+      former == nil && unaltered == nil && edits.isComparing && tables.isOld(in: table, ended)
     let old = isBaseline ? former : former ?? ended
     let stamp =
       isBaseline
@@ -362,7 +362,7 @@ extension Store {
     version.isUndated = unaltered?.isUndated ?? (!isBaseline && !madeAt.isCertain)
     version.isDangling = isDangling
     if office.certifies {
-      let moment = Instant(uptime: 0, wall: madeAt.at, site: madeAt.at)
+      let moment = Instant(at: madeAt.at)
       version = sane(version, at: moment).certified(
         dot, term: office.term, epoch: nextEpoch(over: old),
         at: Stamp(millisecondsSince1970: madeAt.at))

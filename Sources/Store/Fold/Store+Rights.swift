@@ -25,6 +25,18 @@ extension Store {
     }
   }
 
+  /// Whether a row of somebody else has the number by now under which this replica made one that
+  /// was refused.
+  package func isTaken(_ key: Key, of table: String) throws(StoreError) -> Bool {
+    guard let table = tables.table(called: table) else { return false }
+    return try reporting { () throws(SQLiteError) in
+      guard try kinship.parentage(tables).numbered.contains(table.id),
+        let standing = try versions.version(table: table.id, key: key), !standing.isDeleted
+      else { return false }
+      return !isOwn(standing.created.origin)
+    }
+  }
+
   /// Of these tables, by their names in this file, those in which an edit would be put back.
   package func refused(_ tables: [String]) -> [String] {
     tables.filter { name in

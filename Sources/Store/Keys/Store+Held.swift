@@ -56,7 +56,7 @@ extension Store {
     try rowVersions.keep(deleted, table, key, old: isSeen ? version : nil)
     edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
     guard !isSeen else { return }
-    let now = Instant(uptime: 0, wall: moment.at, site: moment.at)
+    let now = Instant(at: moment.at)
     // Its author makes the delete here, or the anchor takes back what it had accepted while the
     // table had another key: both would pass for somebody who has seen it.
     if isOwn(version.edit.origin) || office.certifies && !version.isTentative {

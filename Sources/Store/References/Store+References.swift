@@ -26,18 +26,18 @@ extension Store {
   /// Marks what dangles and was written here, after a change of the foreign keys: others see to
   /// theirs.
   ///
-  /// What was written before the site tracked the table that it refers to waits. No program need
-  /// have broken it: it was let in when that was tracked no more.
+  /// A row that names the one which it means waits for that. No program need have broken it: while
+  /// the table of that was tracked no more it was let in.
   func markBroken(_ edits: inout Edits) throws {
+    let parentage = try kinship.parentage(tables)
     for reference in settlement.references.all
     where mayWrite(reference.child) && mayWrite(reference.parent) {
-      let since = try versions.version(
-        table: tables.settingsTable().id, key: tables.settingsKey(reference.parent.name)
-      )?.createdAt
+      let links = parentage.links(of: reference.child.id).filter(reference.holds)
       for values in try connection.rows(reference.dangling) {
         guard let key = reference.child.key(values.map(Replication.Value.init)),
           let version = try versions.version(table: reference.child.id, key: key),
-          isOwn(version.edit.origin), version.stamp >= since ?? .zero
+          isOwn(version.edit.origin),
+          !links.contains(where: { version.numbering.parents.contains(where: $0.isMeant) })
         else { continue }
         try mark([values], of: reference.child, at: Dating.Moment(of: version), &edits)
       }

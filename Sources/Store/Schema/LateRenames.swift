@@ -41,6 +41,8 @@ struct LateRenames {
   private struct Gone {
     let table: ReplicaTable
     let statements: RowStatements
+    /// The columns that it has lost, by the hashes of their names.
+    let columns: Set<UInt64>
   }
 
   private func gone(of shape: TableShape) throws(SQLiteError) -> Gone? {
@@ -49,10 +51,9 @@ struct LateRenames {
     else { return nil }
     let names = zip(shape.columns, statements.columns(for: shape.columns))
       .filter { $0.1 == nil }.map { ContentHash.column($0.0) }
-    guard !names.isEmpty, try !tables.dropped(table.name).isDisjoint(with: names) else {
-      return nil
-    }
-    return Gone(table: table, statements: statements)
+    guard !names.isEmpty else { return nil }
+    let columns = try tables.dropped(table.name).intersection(names)
+    return columns.isEmpty ? nil : Gone(table: table, statements: statements, columns: columns)
   }
 
   private func prove(
@@ -61,12 +62,12 @@ struct LateRenames {
     let (table, statements) = (gone.table, gone.statements)
     guard let key = table.key(values.prefix(row.shape.keyCount)),
       let entry = try shelf.entry(table: table.id, key: key), entry.rest != 0,
-      case let open = entry.uncounted.count, open > 0, open <= Self.mostColumns,
+      case let open = entry.brought.count, open > 0, open <= Self.mostColumns,
       let old = try versions.version(table: table.id, key: key), !old.isDeleted,
       let standing = try StandingRow.read(key, statements, on: connection)
     else { return nil }
     let beside = try standing.beside(entry, statements, key, on: connection)
-    let brought = zip(beside.places, beside.standIns).filter { $0.1.isUncounted }
+    let brought = zip(beside.places, beside.standIns).filter { $0.1.isBrought }
     // A program may have written over what the rename had brought.
     guard brought.count == open, standing.hash(beside) == old.hash else { return nil }
     let hash = row.row.version.hash
@@ -74,17 +75,17 @@ struct LateRenames {
       .parts(in: statements)
     let reading = statements.read(parts.known, parts.unknown, hash: hash, standing: nil)
     guard reading.rest == 0 else { return nil }
-    // What both know beside the row is no part of what was lost.
+    // What is kept beside the row is no part of what was lost.
     let known = Set(beside.extras.map(\.name))
-    var names = parts.unknown.filter { !known.contains($0.name) }.map { Name($0.name) }
-    for extra in reading.extras {
-      guard let index = names.firstIndex(where: { $0.name == extra.name }) else { continue }
-      names[index].share = ContentHash.share(column: names[index].hash, extra.value)
-    }
+    let counted = Dictionary(
+      reading.extras.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+    let names = parts.unknown.map(\.name).filter { !known.contains($0) }
+      .map { Name($0, counted[$0]) }.filter { gone.columns.contains($0.hash) }
     var search = Search(
-      names: names, values: brought.map(\.1.value), tries: Self.mostTries)
+      names, brought.map { ContentHash.content($0.1.value) }, tries: Self.mostTries)
     let lost = names.reduce(entry.rest) { $0 &- $1.share }
-    return search.places(giving: lost, from: 0)?.enumerated().map { index, name in
+    search.look(for: lost)
+    return search.only?.enumerated().map { index, name in
       Found(
         table: table, column: statements.names[brought[index].0], first: names[name].name)
     }
@@ -94,33 +95,46 @@ struct LateRenames {
   private struct Name {
     let name: String
     let hash: UInt64
-    var share: UInt64 = 0
+    let share: UInt64
 
-    init(_ name: String) { (self.name, hash) = (name, ContentHash.column(name)) }
+    /// Without a value if that counts for nothing.
+    init(_ name: String, _ value: Replication.Value?) {
+      let hash = ContentHash.column(name)
+      (self.name, self.hash) = (name, hash)
+      share = value.map { ContentHash.share(column: hash, $0) } ?? 0
+    }
   }
 
   /// Which of the names the values had.
   private struct Search {
-    let names: [Name]
-    let values: [Replication.Value]
-    var tries: Int
-    private var taken: Set<Int> = []
+    private let names: [Name]
+    /// By their hashes.
+    private let values: [UInt64]
+    private var tries: Int
+    private var taken: [Int] = []
+    private var found: [[Int]] = []
 
-    init(names: [Name], values: [Replication.Value], tries: Int) {
+    init(_ names: [Name], _ values: [UInt64], tries: Int) {
       (self.names, self.values, self.tries) = (names, values, tries)
     }
 
-    /// The places of the names by which the values add `sum` more than what came.
-    mutating func places(giving sum: UInt64, from first: Int) -> [Int]? {
-      guard first < values.count else { return sum == 0 ? [] : nil }
-      for (place, name) in names.enumerated() where !taken.contains(place) && tries > 0 {
-        tries -= 1
-        let share = ContentHash.share(column: name.hash, values[first]) &- name.share
-        taken.insert(place)
-        if let others = places(giving: sum &- share, from: first + 1) { return [place] + others }
-        taken.remove(place)
+    /// The places of the names, if no others are possible: two columns may have had one value.
+    var only: [Int]? { found.count == 1 && tries > 0 ? found[0] : nil }
+
+    /// Looks for the names by which the values add `sum` more than what came.
+    mutating func look(for sum: UInt64) {
+      guard taken.count < values.count else {
+        if sum == 0 { found.append(taken) }
+        return
       }
-      return nil
+      let value = values[taken.count]
+      for (place, name) in names.enumerated()
+      where !taken.contains(place) && tries > 0 && found.count < 2 {
+        tries -= 1
+        taken.append(place)
+        look(for: sum &- (ContentHash.share(column: name.hash, content: value) &- name.share))
+        taken.removeLast()
+      }
     }
   }
 }

@@ -24,8 +24,8 @@ extension RowStatements {
     /// had there, and shows its default.
     var others: [(column: Int, value: Replication.Value)]
 
-    /// What columns that it does not carry show, and no version has counted: the author neither.
-    mutating func takeUncounted(
+    /// What a rename has brought into columns that it does not carry, nor has its author counted.
+    mutating func takeBrought(
       _ standIns: [StandIn], _ statements: RowStatements
     ) -> [(column: Int, standIn: StandIn)] {
       let columns = statements.columns(for: standIns.map(\.name))
@@ -86,9 +86,11 @@ extension RowStatements {
       if kept.isEmpty { for part in staying(of: missing) { reading.rest &-= part.share } }
       return reading
     }
-    let guessed = guess(extras)
+    // He counts what nobody else knows. What he does not carry stays as it stands: it is the best
+    // that is known of it.
     return Reading(
-      extras: guessed, rest: sum(known + staying(of: missing), search).rest(to: hash))
+      extras: guess(extras), kept: Set(missing.map(\.column)),
+      rest: sum(known + missing, search).rest(to: hash))
   }
 
   /// What is sought for one version, and for how long: a member may send rows over which a node

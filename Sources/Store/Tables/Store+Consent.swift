@@ -12,7 +12,8 @@ extension Store {
   /// The site has had it for a while, so the rows that are here rank below what the site holds.
   func consent(to name: String) throws {
     let wasHeldBack = try tables.choices.withheld().contains(folded(name))
-    try tables.choices.remove(name)
+    // That it was tracked before is of use once it is.
+    if try tables.choices[name] != .ended { try tables.choices.remove(name) }
     guard wasHeldBack, let table = tables.table(name), table.isTracked else { return }
     try tables.setBaseline(true, of: table.id)
     try renewSchema()

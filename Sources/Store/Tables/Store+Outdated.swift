@@ -54,7 +54,7 @@ extension Store {
     else { return }
     let content = try contents.tableContent(table, key)
     let moment = standing.stamp.millisecondsSince1970
-    let now = Instant(uptime: 0, wall: moment, site: moment)
+    let now = Instant(at: moment)
     if standing.collides(with: old) {
       let isKept = try noteCollision(old, content, under: standing, table, key, at: now) {
         try standingSide(table, key)

@@ -12,7 +12,7 @@ extension Store {
     for table in tables.tracked where try !tables.isListed(table.name) { try forget(table) }
     try untracked.follow(isLocal: isLocal)
     var count = tables.tracked.count
-    var new: Set<Int64> = []
+    var (new, again): (Set<Int64>, Set<Int64>) = ([], [])
     let names = try count < tables.limit ? tables.trackedNames() : []
     let others = names.filter { tables.table($0)?.isTracked != true }
     for name in try ForeignKey.parentsFirst(others, on: connection) {
@@ -20,13 +20,16 @@ extension Store {
       guard count < tables.limit else { break }
       count += 1
       let known = try tables.tableOrNew(name)
+      if try tables.choices[name] == .ended || lost.knowsEnd(of: known) { again.insert(known.id) }
+      if isLocal { try tables.choices.remove(name) }
       let isOld = try !isLocal && recognition.welcome(name)
-      if try !isOld || lost.knowsEnd(of: known) { new.insert(known.id) }
-      try tables.setBaseline(isOld, of: known.id)
+      if !isOld { new.insert(known.id) }
+      try tables.setBaseline(isOld, again: again.contains(known.id), of: known.id)
     }
     try tables.reload()
     try ensureCapture()
-    if try meta.integer(.takesNewTables) != nil { try nameParents(in: new) }
+    if try meta.integer(.takesNewTables) != nil { again.formUnion(new) }
+    if !again.isEmpty { try nameParents(in: again) }
   }
 
   /// Installs missing triggers and views and unpacks the shelf; a table that went without triggers
@@ -212,7 +215,7 @@ extension Store {
     let unsent = try lost.giveUpUnsent(table, of: own, above: lives.delivered())
     // An anchor will never see them.
     for edit in unsent {
-      let made = Instant(uptime: 0, wall: edit.stamp.millisecondsSince1970)
+      let made = Instant(at: edit.stamp.millisecondsSince1970)
       try verdicts.settle(Int64(edit.dot.seq), .unknown, nil, rule: nil, at: made)
     }
   }

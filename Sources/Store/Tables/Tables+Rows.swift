@@ -76,6 +76,12 @@ extension Tables {
     return table
   }
 
+  /// Whether a row was in its table before that became the site's, and may be an older state of one
+  /// of theirs. One that is new since the site stopped tracking the table (`ended`) is its own row.
+  func isOld(in table: ReplicaTable, _ ended: Version?) -> Bool {
+    table.isBaseline && (ended != nil || !again.contains(table.id))
+  }
+
   func settingsKey(
     _ name: String, in settings: String = Tables.settings
   ) throws(StoreError) -> Key {

@@ -30,6 +30,8 @@ package final class Tables: FilePart {
   let choices: TableChoices
   /// Tables of which rows have not been looked at since their key was changed.
   private(set) var rekeying: Set<Int64> = []
+  /// Of those that are compared for the first time the ones that were tracked before.
+  private(set) var again: Set<Int64> = []
   /// The keys that were changed, of the tables that are here and of which all rows were looked at.
   private(set) var changedKeys: [TableKey] = []
   /// Whether rows of any table wait because they are of another shape of key.
@@ -84,7 +86,7 @@ package final class Tables: FilePart {
     for (name, kept) in columns where !kept.known.isEmpty { seen.insert(name) }
     remembered = collations
     age += 1
-    (byID, idByName, hasHeld, rekeying, awaited) = ([:], [:], false, [], [])
+    (byID, idByName, hasHeld, rekeying, again, awaited) = ([:], [:], false, [], [], [])
     defer { noteChangedKeys() }
     for row in rows {
       guard let id = row[0].integer, let name = row[1].string else { continue }
@@ -93,6 +95,7 @@ package final class Tables: FilePart {
         if let known = shapes.known(id) { add(held(known)) }
         continue
       }
+      if row[2] == .integer(2) { again.insert(id) }
       let isTracked = Self.isSettings(name) || row[4] == .integer(1)
       let nameHere = names.here(id, name)
       // Without its owner's word a table is as if it were not here.
@@ -289,10 +292,12 @@ package final class Tables: FilePart {
 
   /// Whether what is in a table may be older than what the site holds, and ranks below that once it
   /// is compared. It counts from the next reading of the tables on.
-  func setBaseline(_ isBaseline: Bool, of id: Int64) throws(SQLiteError) {
+  func setBaseline(
+    _ isBaseline: Bool, again: Bool = false, of id: Int64
+  ) throws(SQLiteError) {
     try connection.run(
       "UPDATE _flotilla_local SET baseline = ? WHERE id = ?",
-      [.integer(isBaseline ? 1 : 0), .integer(id)])
+      [.integer(isBaseline ? again ? 2 : 1 : 0), .integer(id)])
   }
 
   /// A table has been compared with its versions: what comes to it from now on is an edit.

@@ -342,13 +342,6 @@ final class LostVersions: FilePart {
     return endedCount == 0 ? false : try connection.row(text, [.string(table.name)]) != nil
   }
 
-  /// Whether a row was in its table before that became the site's, and may be an older state of one
-  /// of theirs. If the site has tracked the table before, one that is new since is its own row.
-  func isOld(in table: ReplicaTable, _ ended: Version?) throws(SQLiteError) -> Bool {
-    if !table.isBaseline || ended != nil { return table.isBaseline }
-    return try !knowsEnd(of: table)
-  }
-
   /// Versions from before the end of tracking, in the order of their keys.
   func ended(
     _ table: ReplicaTable, after key: Key?, limit: Int

@@ -129,6 +129,95 @@ import Testing
     for replica in r { #expect(try rows(replica, Self.kept) == last) }
   }
 
+  /// Two have migrated, and the edit of the one comes to the other.
+  @Test func `an edit of another machine that has migrated empties nothing`() throws {
+    let r = try replicas(3)
+    try r[2].write(Self.migration)
+    try r[2].foldAll()
+    try r[2].write("UPDATE person SET city = 'Thun' WHERE id = 'a'")
+    try r[0].pull(from: r[2])
+    try r[1].pull(from: r[2])
+    try r[0].write("UPDATE person SET full_name = 'Rob' WHERE id = 'a'")
+    try r[1].pull(from: r[0])
+    let theirs = ["aAnn11Thun", "bBob22Genf", "cCy33Biel", "d-44Chur"]
+    #expect(try rows(r[1], Self.before) == theirs)
+    try r[1].write("UPDATE person SET city = 'Brig' WHERE id = 'c'")
+    for _ in 1...2 { try settle(r) }
+    #expect(try rows(r[1], Self.before) == ["aRob11Thun", "bBob22Genf", "cCy33Brig", "d-44Chur"])
+    for replica in [r[0], r[2]] {
+      #expect(try rows(replica, Self.kept) == ["aRobThun", "bBobGenf", "cCyBrig", "d-Chur"])
+    }
+  }
+
+  /// What came for `name` while nobody knew that it is `full_name` is later than what stands there.
+  @Test(arguments: [false, true])
+  func `what has come meanwhile is shown`(byHand: Bool) throws {
+    let r = try replicas()
+    try r[1].write("UPDATE person SET name = 'Anna', fax = '99' WHERE id = 'a'")
+    try settle(r)
+    #expect(try rows(r[0], Self.kept) == ["aAnnBern", "bBobGenf", "cCyBiel", "d-Chur"])
+    if byHand {
+      try r[0].store.map("person", "name", to: "full_name", at: r[0].now)
+    } else {
+      try r[1].write("UPDATE person SET city = 'Brig' WHERE id = 'c'")
+    }
+    try settle(r)
+    let city = byHand ? "Biel" : "Brig"
+    #expect(try rows(r[0], Self.kept) == ["aAnnaBern", "bBobGenf", "cCy\(city)", "d-Chur"])
+    #expect(
+      try rows(r[1], Self.before) == ["aAnna99Bern", "bBob22Genf", "cCy33\(city)", "d-44Chur"])
+    for replica in r { #expect(try replica.store.conflictLog.list(all: true).isEmpty) }
+    #expect(r[0].store.position.digest == r[1].store.position.digest)
+  }
+
+  /// Both columns had one value in the row that comes: it does not tell which of them is left.
+  @Test func `a row with one value in both columns tells nothing`() throws {
+    let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b TEXT, n INTEGER)"
+    let r = try (1...2).map {
+      try TestReplica(UInt64($0), schema: schema, tracking: $0 == 1 ? ["t"] : [])
+    }
+    try r[0].write("INSERT INTO t VALUES (1, 'x', 'x', 1), (2, 'a2', 'b2', 2)")
+    try r[1].pull(from: r[0])
+    try r[0].write(
+      "BEGIN; ALTER TABLE t RENAME COLUMN b TO c; ALTER TABLE t DROP COLUMN a; COMMIT")
+    try r[0].foldAll()
+    try r[1].write("UPDATE t SET n = 8 WHERE id = 1")
+    try settle(r)
+    let name = "SELECT first FROM _flotilla_named WHERE tbl = 't' AND name = 'c'"
+    #expect(try r[0].value(name) == .string("c"))
+    try r[1].write("UPDATE t SET n = 9 WHERE id = 2")
+    try settle(r)
+    #expect(try r[0].value(name) == .string("b"))
+    try r[0].write("UPDATE t SET c = c || '!'")
+    try settle(r)
+    #expect(
+      try r[1].application.prepareRows("SELECT id || a || b || n FROM t ORDER BY id")
+        == ["1xx!8", "2a2b2!9"])
+  }
+
+  /// A value that its author counts for nothing, for it is his default, was renamed by nobody.
+  @Test func `another default is no rename`() throws {
+    let schema = { (active: Int) in
+      """
+      CREATE TABLE t(id INTEGER PRIMARY KEY, city TEXT, active INTEGER DEFAULT \(active),
+        seen INTEGER)
+      """
+    }
+    let r = try (0...1).map {
+      try TestReplica(UInt64($0 + 1), schema: schema($0), tracking: $0 == 0 ? ["t"] : [])
+    }
+    try r[1].pull(from: r[0])
+    try r[1].write("INSERT INTO t VALUES (1, 'Bern', 1, 1)")
+    try settle(r)
+    try r[0].write("ALTER TABLE t DROP COLUMN seen")
+    try r[0].foldAll()
+    try r[1].write("UPDATE t SET city = 'Basel'")
+    try settle(r)
+    #expect(try r[0].application.prepareRows("SELECT city || active FROM t") == ["Basel1"])
+    #expect(
+      try r[0].value("SELECT count(*) FROM _flotilla_named WHERE name <> first") == .integer(0))
+  }
+
   /// Two of three were renamed at once.
   @Test func `several columns are told at once`() throws {
     let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b TEXT, c TEXT, n INTEGER)"
