@@ -37,6 +37,52 @@ import Testing
     }
   }
 
+  /// An own row that is parked is in no table when the right to it is taken.
+  @Test func `a parked row that is refused is in the log with what it says`() throws {
+    try site.write("CREATE UNIQUE INDEX one ON note(text)")
+    try leaf.write("CREATE UNIQUE INDEX one ON note(text)")
+    try site.write("INSERT INTO note VALUES ('k1', 'same')")
+    try site.foldAll()
+    leaf.clock += 60_000
+    try leaf.write("INSERT INTO note VALUES ('k2', 'same')")
+    try leaf.foldAll()
+    try leaf.pull(from: site)
+    #expect(try leaf.value("SELECT key FROM _flotilla_shelf") != .null)
+    try allow(Rights(general: .read), delivered: 0)
+    let noted = try #require(try leaf.store.conflictLog.list(all: true).last?.loser)
+    #expect(!noted.isDeleted)
+    #expect(noted.values.map(\.value) == [.text(Array("k2".utf8)), .text(Array("same".utf8))])
+  }
+
+  /// Rows that were there when tracking ended are the site's when it begins again.
+  @Test func `a reader has written nothing of a table that is tracked again`() throws {
+    try allow(Rights(general: .read))
+    try site.store.untrack(["note"], at: site.now)
+    try leaf.pull(from: site)
+    try site.store.track(["note"], rule: nil, at: site.now)
+    try site.foldAll()
+    try leaf.pull(from: site)
+    try leaf.foldAll()
+    #expect(try logged().isEmpty)
+    #expect(try leaf.content("note") == site.content("note"))
+    try site.write("UPDATE note SET text = 'later' WHERE id = 'a'")
+    try site.foldAll()
+    try leaf.pull(from: site)
+    #expect(try leaf.content("note") == site.content("note"))
+  }
+
+  /// Nobody gives them, and others would wait behind them.
+  @Test func `rows of a table that may not be read are not asked for`() throws {
+    try leaf.write("UPDATE bill SET sum = 7 WHERE id = '1'")
+    try leaf.foldAll()
+    try allow(Rights(general: .read, tables: ["bill": .none]), delivered: 0)
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    try leaf.foldAll()
+    #expect(try leaf.store.wantedRows().map(\.table) == ["note"])
+    try allow(Rights(general: .read), delivered: 0)
+    #expect(try leaf.store.wantedRows().map(\.table).sorted() == ["bill", "note"])
+  }
+
   /// It waits to be put back when a migration has the table compared.
   @Test func `a refused edit is put back after a migration, too`() throws {
     try site.write("ALTER TABLE note ADD COLUMN fax TEXT")

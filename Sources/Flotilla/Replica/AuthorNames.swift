@@ -39,8 +39,8 @@ struct AuthorNames {
       key: Replica.key(conflict.key, of: conflict.table, in: store),
       key_columns: store.tables.keyNames(of: conflict.key, of: conflict.table), rule: conflict.rule,
       reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
-      winner: try side(conflict.winner, beside: conflict.loser, store),
-      loser: try side(conflict.loser, beside: conflict.winner, store))
+      winner: try side(conflict.winner, of: conflict.table, store),
+      loser: try side(conflict.loser, of: conflict.table, store))
     if conflict.reason == Reason.parked.name,
       try !store.trackedTables().contains(where: { isSameName($0.name, conflict.table) })
     {
@@ -55,26 +55,22 @@ struct AuthorNames {
     return report
   }
 
-  /// Of what was written over at once the key alone is known: that is no row to show.
-  private static func isShown(_ side: ConflictSide, beside other: ConflictSide?) -> Bool {
-    func isKeyAlone(_ side: ConflictSide) -> Bool { side.values.count <= side.keyCount }
-    return !isKeyAlone(side) || other.map { !$0.isDeleted && isKeyAlone($0) } == true
-  }
-
   /// A row that was there before its table was the site's has no time.
   private static func time(_ stamp: Stamp) -> String? {
     stamp <= Stamp.beforeSite ? nil : Node.fineText(stamp.millisecondsSince1970)
   }
 
   func side(
-    _ side: ConflictSide?, beside other: ConflictSide?, _ store: Store
+    _ side: ConflictSide?, of table: String, _ store: Store
   ) throws(StoreError) -> ConflictReport.Side? {
     guard let side else { return nil }
     return ConflictReport.Side(
       node: try side.author.flatMap { author throws(StoreError) in try name(author, store) },
       stamp: side.stamp.flatMap(Self.time), undated: side.isUndated,
       deleted: side.isDeleted,
-      row: side.isDeleted || !Self.isShown(side, beside: other) ? nil : Replica.row(side.values),
+      // Of what was written over at once the key alone is known: that is no row to show.
+      row: side.isDeleted || store.tables.isKeyAlone(side, of: table)
+        ? nil : Replica.row(side.values),
       columns: side.values.map(\.name))
   }
 }

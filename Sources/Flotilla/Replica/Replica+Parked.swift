@@ -6,8 +6,13 @@ import Store
 extension Replica {
   /// A parked row by its name.
   public func parkedRow(_ id: String) async throws(FlotillaError) -> ConflictReport.Parked {
-    guard let row = try await parkedRows(cutTo: nil, named: id).first else {
-      throw noneParked(id)
+    let found = try await parkedRows(cutTo: nil, named: id)
+    guard let row = found.first else { throw noneParked(id) }
+    guard found.count == 1 else {
+      throw FlotillaError(
+        .refused, "two rows here are parked as \(id)",
+        remedy: "Write the key of the one that you mean into its table with SQL; see them with "
+          + "flotilla conflicts \(shellWord(path)) --parked")
     }
     return row
   }

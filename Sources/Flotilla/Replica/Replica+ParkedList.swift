@@ -36,7 +36,8 @@ extension Replica {
             row.table, key: parked.key, row: parked.row, isWaiting: row.why != "constraint")
         }
         found.append(longest.map(parked.cut) ?? parked)
-        return id == nil
+        // Two may have one name, and each of them may be meant.
+        return id == nil || found.count < 2
       }
       return found
     }

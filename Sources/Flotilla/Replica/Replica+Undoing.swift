@@ -75,8 +75,8 @@ extension Replica {
             table: row.table, key: Self.key(row.key, of: row.table, in: store),
             key_columns: store.tables.keyNames(of: row.key, of: row.table), way: row.way.rawValue,
             new: row.isNew, deleted: row.isDeleted, late: row.isLate,
-            stands: try names.side(row.stands, beside: nil, store),
-            before: try names.side(row.before, beside: nil, store)))
+            stands: try names.side(row.stands, of: row.table, store),
+            before: try names.side(row.before, of: row.table, store)))
       }
       let office = store.currentOffice
       return Undoable(

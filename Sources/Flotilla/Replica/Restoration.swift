@@ -63,7 +63,13 @@ struct Restoration {
 
   func write(on connection: Connection) throws(SQLiteError) {
     let table = "main." + quoted(conflict.table)
-    guard let row = conflict.loser?.row else { return try delete(table, on: connection) }
+    guard let row = conflict.loser?.row else {
+      // What was not deleted and is not known is never taken for a delete.
+      guard conflict.isDelete else {
+        throw SQLiteError(code: 1, message: "what it said is not known here")
+      }
+      return try delete(table, on: connection)
+    }
     let present = try connection.rows(
       "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", [.string(conflict.table)]
     ).compactMap { $0[0].string }

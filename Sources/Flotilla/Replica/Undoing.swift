@@ -43,6 +43,9 @@ struct Undoing {
       return .left("it has changed while this command ran")
     }
     let row = rows[index]
+    if row.way != "remove", row.before?.isUnknown == true {
+      return .left("what it was is not known here")
+    }
     let restoration = Restoration(
       conflict: ConflictReport.Conflict(
         id: 0, table: row.table, key: row.key, rule: "", reason: "", at: "", state: "",

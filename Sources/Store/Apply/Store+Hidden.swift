@@ -107,6 +107,12 @@ extension Store {
     return false
   }
 
+  func isDismissed(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
+    try connection.row(
+      "SELECT 1 FROM _flotilla_dismissed WHERE tbl = ? AND key = ?",
+      [.integer(table.id), .blob(key.bytes)]) != nil
+  }
+
   /// Whether somebody has given up a parked row, knowing of it; that is forgotten.
   func takeDismissal(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
     try connection.run(

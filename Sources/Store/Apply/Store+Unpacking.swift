@@ -18,7 +18,12 @@ extension Store {
     try shelf.walk(table.id, why: reasons, limit: pace.comparedRows) { key in
       guard let entry = try shelf.entry(table: table.id, key: key) else { return }
       // A program has written the key of a parked row, which the next fold looks at.
-      if entry.why == .constraint, try settlement.isWritten(key, statements) { return }
+      // Or somebody has given it up.
+      if entry.why == .constraint,
+        try settlement.isWritten(key, statements) || isDismissed(table, key)
+      {
+        return
+      }
       try shelf.remove(table: table.id, key: key)
       guard var version = try versions.version(table: table.id, key: key) else { return }
       if entry.why == .columns {

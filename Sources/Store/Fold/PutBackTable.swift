@@ -59,12 +59,20 @@ final class PutBackTable: FilePart {
       })
   }
 
-  /// So many of them as may be asked for at a time.
-  func someRows() throws(SQLiteError) -> [Export.RowID] {
+  /// So many rows of these tables as may be asked for at a time.
+  func someRows(of tables: [Int64]) throws(SQLiteError) -> [Export.RowID] {
     guard !isEmpty else { return [] }
+    let numbers = tables.map { "\($0)" }.joined(separator: ", ")
     return try connection.rows(
-      "SELECT tbl, key FROM _flotilla_putback LIMIT ?", [.integer(Int64(Self.asked))]
+      "SELECT tbl, key FROM _flotilla_putback WHERE tbl IN (\(numbers)) LIMIT ?",
+      [.integer(Int64(Self.asked))]
     ).map { Export.RowID(table: $0[0].integer ?? 0, key: Key(bytes: $0[1].blob ?? [])) }
+  }
+
+  /// Nobody tracks the table any more.
+  func forget(_ table: Int64) throws(SQLiteError) {
+    try connection.run("DELETE FROM _flotilla_putback WHERE tbl = ?", [.integer(table)])
+    try reload()
   }
 
   /// Their versions: not handed on, so that what is handed on does not cover them.

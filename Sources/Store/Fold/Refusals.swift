@@ -137,9 +137,9 @@ final class Refusals {
   /// Keeps the row as it stands; none if it was deleted. A row that still waits to be put back may
   /// be looked at again: what the log holds of it is not noted twice.
   private func logRefused(
-    _ table: ReplicaTable, _ key: Key, at moment: Int64
+    _ table: ReplicaTable, _ key: Key, at moment: Int64, says known: Shelf.Entry? = nil
   ) throws {
-    let row = try contents.tableContent(table, key)
+    let row = try known ?? contents.tableContent(table, key)
     let held = try versions.version(table: table.id, key: key)
     let keyAlone = try contents.content(of: nil, table, key)
     let loser = (row ?? keyAlone).map {
@@ -178,7 +178,11 @@ final class Refusals {
       guard let version = try versions.version(table: table.id, key: key) else { continue }
       let isNew = version.created.origin == own && version.created.seq > delivered
       let isHidden = ownRights.rights.right(to: table.name) == .none
-      if !isHidden { try logRefused(table, key, at: moment) }
+      if !isHidden {
+        // One that is parked is in no table.
+        let content = version.isDeleted ? nil : try contents.content(of: version, table, key)
+        try logRefused(table, key, at: moment, says: content)
+      }
       rowVersions.count(table, key, old: version, new: nil)
       try versions.remove(table: table.id, key: key)
       try shelf.remove(table: table.id, key: key)

@@ -201,7 +201,7 @@ extension Store {
   ) throws {
     guard let statements = table.statements else { return }
     let mark = try journal.unseen.take(table, key)
-    guard mayWrite(table) else { return try refusals.refuse(row, table, key, at: madeAt.at) }
+    guard mayWrite(table) else { return try refuse(row, table, key, at: madeAt.at, edits) }
     // Edited with the right to by now: it stands.
     try putBacks.remove(table, key)
     let held = try versions.version(table: table.id, key: key)

@@ -5,6 +5,15 @@ import SQLite
 extension Store {
   func mayWrite(_ table: ReplicaTable) -> Bool { ownRights.mayWrite(table) }
 
+  /// Refuses what was written without the right to. Of a table that is tracked again the rows are
+  /// the site's that are as they were when tracking ended.
+  func refuse(
+    _ row: StandingRow?, _ table: ReplicaTable, _ key: Key, at moment: Int64, _ edits: Edits
+  ) throws {
+    if edits.isComparing, let row, try lost.ended(table, key)?.hash == row.content.value { return }
+    try refusals.refuse(row, table, key, at: moment)
+  }
+
   /// What becomes of an edit of a row that this replica makes.
   package enum Permission: Sendable {
     case granted
@@ -127,10 +136,14 @@ extension Store {
     if hasOthers { try fetchAnew() }
   }
 
-  /// Rows that should be as the site has them.
+  /// Rows that should be as the site has them, of tables that may be read.
   package func wantedRows() throws(StoreError) -> [RowName] {
     try reporting { () throws(SQLiteError) in
-      try putBacks.someRows().compactMap { row in
+      guard !putBacks.isEmpty else { return [] }
+      let readable = tables.byID.values.filter {
+        $0.isTracked && ($0.isSettings || rights.right(to: $0.name) != .none)
+      }.map(\.id)
+      return try putBacks.someRows(of: readable).compactMap { row in
         tables.byID[row.table].map { RowName(table: $0.name, key: row.key.bytes) }
       }
     }

@@ -75,11 +75,12 @@ extension Store {
     }
   }
 
+  /// Whether a row that has no version is here, yet to be refused, or was here and was refused.
   private func isOwn(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
-    guard rights.right(to: table.name) == .none, let statements = table.statements else {
-      return try refusals.hasRefused(table, key)
-    }
-    return try connection.row(statements.existsByKey, (key.values ?? []).map(\.sqlite)) != nil
+    guard let statements = table.statements else { return false }
+    let values = (key.values ?? []).map(\.sqlite)
+    if try connection.row(statements.existsByKey, values) != nil { return true }
+    return rights.right(to: table.name) == .none ? false : try refusals.hasRefused(table, key)
   }
 
   /// Whether a program has written the key of a row that waits beside its table, which is yet to be

@@ -245,6 +245,8 @@ extension Store {
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_pending WHERE tbl = ?", [.integer(table.id)])
+    try connection.run("DELETE FROM _flotilla_dismissed WHERE tbl = ?", [.integer(table.id)])
+    try putBacks.forget(table.id)
     try pending.reload()
     for held in tables.held(of: table.name) {
       try rowVersions.forget(held)

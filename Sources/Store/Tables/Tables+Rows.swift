@@ -94,6 +94,13 @@ extension Tables {
 
 /// Columns as this file calls them.
 extension Tables {
+  /// Whether of a row its key alone is known. Of a table that has no other columns that is all.
+  package func isKeyAlone(_ side: ConflictSide, of name: String) -> Bool {
+    guard !side.isDeleted, side.values.count <= side.keyCount else { return false }
+    guard let shape = (table(called: name) ?? table(name))?.statements?.shape else { return true }
+    return shape.columns.count > shape.keyCount
+  }
+
   /// Values by the names that their columns have in this file, where they have one. Of two values
   /// for one column the one that would go in has it, and the other one the name that it came with.
   func namedHere(

@@ -117,7 +117,7 @@ struct UndoSearch {
     var found: [Place: [Known]] = [:]
     func note(_ side: ConflictSide?, _ table: String, _ key: Key, gaveWay: Bool) {
       guard let side, let edit = side.edit, !isToUndo(edit, side.stamp),
-        side.isDeleted || side.values.count > side.keyCount || !gaveWay
+        !gaveWay || !store.tables.isKeyAlone(side, of: table)
       else { return }
       found[Place(table: folded(table), key: key), default: []]
         .append(Known(side: side, edit: edit, gaveWay: gaveWay))
@@ -212,10 +212,14 @@ struct UndoSearch {
     _ version: Version, _ table: ReplicaTable, _ key: Key
   ) -> (side: ConflictSide?, isLast: Bool) {
     let all = known[Place(table: folded(table.name), key: key)] ?? []
+    func isKnown(_ one: Known) -> Bool { !store.tables.isKeyAlone(one.side, of: table.name) }
+    // Of one state that is known twice the one counts that says what it was.
     let newest = all.max {
-      ($0.side.stamp ?? .zero, $0.edit.seq) < ($1.side.stamp ?? .zero, $1.edit.seq)
+      ($0.side.stamp ?? .zero, $0.edit.seq, isKnown($0) ? 1 : 0)
+        < ($1.side.stamp ?? .zero, $1.edit.seq, isKnown($1) ? 1 : 0)
     }
     guard let newest else { return (nil, false) }
+    guard isKnown(newest) else { return (newest.side, false) }
     // What the version descends from, but for the member's own: each must be known, or a later one.
     let isCovered = version.context.dots.allSatisfy { dot in
       isTheirs(dot) || all.contains { $0.edit.origin == dot.origin && $0.edit.seq >= dot.seq }

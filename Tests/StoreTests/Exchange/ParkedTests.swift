@@ -147,4 +147,31 @@ import Testing
       #expect(replica.store.derived.trouble == nil)
     }
   }
+
+  /// Somebody has given a parked row up, and what was in its way has gone, before a node looks.
+  @Test func `a row that was given up does not come back`() throws {
+    let replica = try TestReplica(
+      1, schema: "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v UNIQUE)", tracking: ["t"])
+    let other = try TestReplica(
+      2, schema: "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v UNIQUE)")
+    try other.pull(from: replica)
+    try replica.write("INSERT INTO t VALUES ('k1', 'same')")
+    other.clock += 60_000
+    try other.write("INSERT INTO t VALUES ('k2', 'same')")
+    for _ in 1...2 { try replica.exchange(with: other) }
+    var parked: ParkedRow?
+    try replica.store.tableSurvey.eachParkedRow {
+      parked = $0
+      return true
+    }
+    try replica.write("DELETE FROM t WHERE id = 'k1'")
+    try parked?.giveUp(isDeleted: true, at: replica.now.wall, on: replica.application)
+    try replica.reopen()
+    try replica.foldAll()
+    for _ in 1...2 { try replica.exchange(with: other) }
+    for one in [replica, other] {
+      #expect(try one.content("t") == [])
+      #expect(try one.value("SELECT count(*) FROM _flotilla_dismissed") == .integer(0))
+    }
+  }
 }
