@@ -20,8 +20,9 @@ extension Store {
       guard count < tables.limit else { break }
       count += 1
       let known = try tables.tableOrNew(name)
-      if try tables.choices[name] == .ended || lost.knowsEnd(of: known) { again.insert(known.id) }
-      if isLocal { try tables.choices.remove(name) }
+      let hasEnded = try tables.choices[name] == .ended
+      if try hasEnded || lost.knowsEnd(of: known) { again.insert(known.id) }
+      if isLocal, hasEnded { try tables.choices.remove(name) }
       let isOld = try !isLocal && recognition.welcome(name)
       if !isOld { new.insert(known.id) }
       try tables.setBaseline(isOld, again: again.contains(known.id), of: known.id)
