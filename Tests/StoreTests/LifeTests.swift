@@ -101,6 +101,64 @@ import Testing
     #expect(try a.version("third")?.created.origin == origin)
   }
 
+  @Test(arguments: [false, true])
+  func `hangs under the rows that it wrote what it has hung there`(isFolded: Bool) throws {
+    let replicas = try KeysTests.site(2, beginning: "INSERT INTO patient VALUES (1, 'Old')")
+    let (one, two) = (replicas[0], replicas[1])
+    let common = two.store.position.frontier[two.store.own]
+    let copy = try two.backUp()
+    try two.write(
+      "INSERT INTO patient VALUES (7, 'Carl'); INSERT INTO lab VALUES (1, 7, 'Carl-1')", at: 10)
+    try KeysTests.settle(replicas)
+    try two.restore(copy)
+    // The same numbers for another row, and for what hangs under it; one of them moves since.
+    let lab = "INSERT INTO lab VALUES (2, 7, 'Dora-1'), (3, 1, 'Old-1')"
+    if isFolded {
+      try two.write("INSERT INTO patient VALUES (7, 'Dora')", at: 20)
+      try two.write(lab, at: 30)
+    } else {
+      try two.write("INSERT INTO patient VALUES (7, 'Dora'); \(lab)", at: 20)
+    }
+    try begin(two, .unknown, above: common)
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(
+        try KeysTests.hanging(replica) == ["Carl Carl-1", "Dora Dora-1", "Old Old-1"])
+      #expect(try replica.content("patient") == one.content("patient"))
+      #expect(try replica.value("SELECT count(*) FROM _flotilla_shelf") == .integer(0))
+    }
+  }
+
+  /// The copy knows a row under a number that it had to leave since.
+  @Test(arguments: [false, true])
+  func `makes no row again that has moved already`(isEarly: Bool) throws {
+    let replicas = try KeysTests.site(2, beginning: "INSERT INTO patient VALUES (1, 'Old')")
+    let (one, two) = (replicas[0], replicas[1])
+    try one.write("INSERT INTO patient VALUES (7, 'Ann')")
+    try one.foldAll()
+    KeysTests.later(two, than: replicas)
+    try two.write("INSERT INTO patient VALUES (7, 'Bob'); INSERT INTO lab VALUES (1, 7, 'Bob-1')")
+    try two.foldAll()
+    let copy = try two.backUp()
+    try KeysTests.settle(replicas)
+    try two.restore(copy)
+    try two.write("INSERT INTO patient VALUES (8, 'Eve')")
+    try two.write("UPDATE _flotilla_journal SET at = \(isEarly ? 1 : two.clock)")
+    try begin(two)
+    // The winner comes in one slice, and what has moved in a later one.
+    let (covers, batches, judged) = try one.wholeExport(.above(two.store.position.frontier))
+    let key = try #require(Key([.integer(7)], collations: [.binary]))
+    let winner = Replication.RowName(table: "patient", key: key.bytes)
+    try two.mergeSlice(one.export(.rows([winner])).1, covers: covers, from: one)
+    try two.merge(batches, .full(covers: covers), from: one, judged: judged)
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(try KeysTests.hanging(replica) == ["Bob Bob-1"])
+      #expect(try replica.content("patient") == one.content("patient"))
+      #expect(try replica.value("SELECT count(*) FROM patient WHERE name = 'Bob'") == .integer(1))
+    }
+  }
+
   @Test func `goes on with numbers of its own, and verdicts of both lives come`() throws {
     try site.appoint(site.anchor)
     try b.write("UPDATE note SET text = 'first life' WHERE id = 'r'", at: 10)

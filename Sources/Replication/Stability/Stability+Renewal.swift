@@ -156,8 +156,9 @@ extension Stability {
         // Somebody who took office may have certified what the others know.
         return .isGone(isLost: !version.isDeleted && !known.covers(version.edit))
       }
-      // A later delete counts: somebody who is away may have edited the row before it.
-      if !version.isDeleted { version = version.madeAnew }
+      // A later delete counts: somebody who is away may have edited the row before it. A row of a
+      // number of its own goes on as the same: what refers to it names it.
+      if !version.isDeleted, version.numbering.turn == nil { version = version.madeAnew }
     }
     if fresh == nil { version = version.raised(above: floor) }
     return isOwn && version == before ? .stays : .isAdopted(version)

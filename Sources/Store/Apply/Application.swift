@@ -68,7 +68,7 @@ extension Store {
         let isKept = try noteCollision(
           incoming, row.entry, under: old, table, key, at: now
         ) { try standingSide(table, key) }
-        if isKept { return }
+        if isKept { return try moved.noteFormer(of: row, table, key) }
       } else if let old, old.isTwin(of: incoming) {
         try moved.noteTwin(incoming, of: old, table, key)
       }

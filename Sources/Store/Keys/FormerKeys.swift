@@ -134,6 +134,31 @@ final class FormerKeys {
       [.integer(number), .integer(Int64(clamping: created.seq))]) != nil
   }
 
+  func rename(_ names: inout Reissue, _ numbers: inout Edits) throws(SQLiteError) {
+    guard count > 0, let number = origins.knownNumber(of: names.old) else { return }
+    for (origin, seq) in [("origin", "seq"), ("norigin", "nseq"), ("eorigin", "eseq")] {
+      let doubtful = try connection.rows(
+        "SELECT DISTINCT \(seq) FROM _flotilla_former WHERE \(origin) = ? AND \(seq) > ?",
+        [.integer(number), .integer(Int64(clamping: names.common))])
+      for case .integer(let before) in doubtful.map({ $0[0] }) {
+        let dot = Dot(names.old, UInt64(before))
+        let name =
+          origin == "eorigin"
+          ? names.edit(dot, &numbers) : names.row(Creation(at: .zero, dot: dot), &numbers).dot
+        try connection.run(
+          """
+          UPDATE OR REPLACE _flotilla_former SET \(origin) = ?, \(seq) = ?
+          WHERE \(origin) = ? AND \(seq) = ?
+          """,
+          [
+            .integer(try origins.number(of: name.origin)), .integer(Int64(name.seq)),
+            .integer(number), .integer(before),
+          ])
+      }
+    }
+    try reload()
+  }
+
   func forget(table: Int64) throws(SQLiteError) {
     guard count > 0 else { return }
     count -= try connection.run(

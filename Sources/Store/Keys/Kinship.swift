@@ -65,6 +65,12 @@ final class Kinship: FilePart {
     return read
   }
 
+  /// Rows have other names in a new life.
+  func rename(_ names: inout Reissue, _ numbers: inout Edits) throws(SQLiteError) {
+    try moving.rename(&names, &numbers)
+    try former.rename(&names, &numbers)
+  }
+
   func forget(table: Int64) throws(SQLiteError) {
     try former.forget(table: table)
     try moving.forget(table: table)

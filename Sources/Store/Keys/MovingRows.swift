@@ -72,6 +72,20 @@ final class MovingRows {
     bytes -= gone.reduce(0) { $0 + Int($1[0].integer ?? 0) }
   }
 
+  func rename(_ names: inout Reissue, _ numbers: inout Edits) throws(SQLiteError) {
+    for item in try all() {
+      var renamed = item
+      let made = Creation(at: item.version.createdAt, dot: item.version.created)
+      let row = names.row(made, &numbers)
+      renamed.version.dot = names.edit(item.version.dot, &numbers)
+      (renamed.version.created, renamed.version.createdAt) = (row.dot, row.at)
+      renamed.version.numbering = names.rename(item.version.numbering, &numbers)
+      guard renamed.version != item.version else { continue }
+      try remove(item)
+      try put(renamed)
+    }
+  }
+
   func forget(table: Int64) throws(SQLiteError) {
     guard count > 0 else { return }
     try connection.run("DELETE FROM _flotilla_moving WHERE tbl = ?", [.integer(table)])

@@ -146,6 +146,12 @@ struct Rekeying {
         Name(table: item.table, key: item.key, origin: item.version.dot.origin))
       return add(Move(place: from, next: place.key, isOwn: true, root: nil))
     }
+    // It has moved already, and leaves the key where it went: it is made again from there.
+    if try store.kinship.former.entry(from)?.next != nil { return }
+    // What this file had forgotten of it is yet to come.
+    if item.version.created.origin != store.own, !store.kinship.isComplete, try store.isUnsure() {
+      return
+    }
     guard item.version.numbering.former.count < Numbering.mostFormer,
       let standing = try store.versions.version(table: item.table, key: item.key),
       isForMe(item.version, under: standing), standing.hash != item.version.hash,

@@ -99,6 +99,8 @@ extension Store {
     var version = try make(
       over: old, hash: old.hash, isDeleted: false, isDangling: old.isDangling, madeAt: moment,
       table, row.key, &edits)
+    // What others have hung under it goes on to mean it.
+    version.numbering.former = Array(old.formerKeys(leaving: row.key).suffix(Numbering.mostFormer))
     version = version.recreated(over: old)
     try rowVersions.keep(version, table, row.key, old: old)
     edits.addLong()

@@ -85,10 +85,17 @@ extension Store {
         }
       }
     }
-    for item in items.sorted(by: { $0.version.dot < $1.version.dot }) {
+    var reissue = Reissue(
+      of: old, above: common, as: own, known: try versions.written(byOthersThan: old, above: common))
+    let again = items.sorted { $0.version.dot < $1.version.dot }
+      .map { (item: $0, version: reissue.issue($0.version, &edits)) }
+    for (item, version) in again {
       guard let table = tables.byID[item.table] else { continue }
-      try reissue(item, of: table, above: common, &edits)
+      var version = version
+      version.numbering = reissue.rename(version.numbering, &edits)
+      try put(item, of: table, as: version, above: common, &edits)
     }
+    try kinship.rename(&reissue, &edits)
     try origins.lower(old, to: common)
     try standDownAgain(&edits, at: now)
     try connection.run(
@@ -101,11 +108,11 @@ extension Store {
     return items.count
   }
 
-  private func reissue(
-    _ item: PendingTable.Item, of table: ReplicaTable, above common: UInt64, _ edits: inout Edits
+  private func put(
+    _ item: PendingTable.Item, of table: ReplicaTable, as version: Version, above common: UInt64,
+    _ edits: inout Edits
   ) throws {
-    let dot = Dot(own, edits.next())
-    let version = item.version.reissued(as: dot, common: common)
+    let dot = version.dot
     edits.addLong()
     try verdicts.handOn(
       of: item.version, as: dot, known: Frontier([item.version.dot.origin: common]))

@@ -74,6 +74,16 @@ final class VersionTable: FilePart {
   private static let select =
     "SELECT \(columns) FROM _flotilla_version WHERE tbl = ? AND key = ?"
 
+  /// Rows that an origin made above a seq, and in which others have written.
+  func written(byOthersThan origin: Origin, above seq: UInt64) throws(SQLiteError) -> Set<Dot> {
+    guard let number = origins.knownNumber(of: origin) else { return [] }
+    let found = try connection.rows(
+      """
+      SELECT DISTINCT cseq FROM _flotilla_version WHERE corigin = ?1 AND cseq > ?2 AND origin <> ?1
+      """, [.integer(number), .integer(Int64(clamping: seq))])
+    return Set(found.compactMap { $0[0].integer.map { Dot(origin, UInt64($0)) } })
+  }
+
   /// Where a walk through all versions has come to.
   typealias Place = (table: Int64, key: Key)
 

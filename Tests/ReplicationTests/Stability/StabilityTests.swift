@@ -494,6 +494,10 @@ import Testing
     #expect(fate(version(dot, created: created)) == .isGone(isLost: true))
     let later = version(dot, created: created, stamp: 200)
     #expect(fate(later) == .isAdopted(later.madeAnew))
+    // What refers to a row of a number of its own names it: it goes on as the same.
+    var numbered = later
+    numbered.numbering.turn = .zero
+    #expect(fate(numbered) == .isAdopted(numbered) && numbered.created == created)
     #expect(fate(later, isJudged: true) == .isGone(isLost: true))
     // So is a delete: somebody who is away may have edited the row in between.
     let deleted = version(dot, created: created, stamp: 200, isDeleted: true)

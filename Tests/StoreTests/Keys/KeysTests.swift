@@ -65,7 +65,7 @@ import Testing
   }
 
   /// Which value hangs under which name.
-  private func hanging(_ replica: TestReplica) throws -> [String] {
+  static func hanging(_ replica: TestReplica) throws -> [String] {
     try replica.application.prepareRows(
       "SELECT name || ' ' || value FROM lab JOIN patient ON patient.id = lab.patient ORDER BY 1")
   }
@@ -90,7 +90,7 @@ import Testing
     try Self.settle(replicas)
     for replica in replicas {
       #expect(
-        try hanging(replica) == [
+        try Self.hanging(replica) == [
           "Ann Ann-1", "Ann Ann-2", "Bob Bob-1", "Bob Bob-2", "Old Ann-3", "Old Bob-3",
         ])
       #expect(try replica.content("patient") == replicas[0].content("patient"))
@@ -138,7 +138,7 @@ import Testing
     }
     try Self.settle(replicas)
     for replica in replicas {
-      let found = try hanging(replica)
+      let found = try Self.hanging(replica)
       #expect(found == ["Ann Ann-1", "Bob Bob-1", "Old Ann-2", "Old Bob-2", "Old Old-1"])
     }
   }
@@ -165,7 +165,7 @@ import Testing
     #expect(try replicas[2].value("SELECT id FROM patient WHERE name = 'Bob'") == .integer(3))
     try Self.settle(replicas)
     for replica in replicas {
-      #expect(try hanging(replica) == ["Ann Ann-1", "Bob Bob-1"])
+      #expect(try Self.hanging(replica) == ["Ann Ann-1", "Bob Bob-1"])
       #expect(try replica.value("SELECT id FROM patient WHERE name = 'Bob'") == .integer(2))
     }
     let log = try replicas[2].store.conflictLog.list(all: true).filter { $0.table == "patient" }
@@ -194,7 +194,7 @@ import Testing
     }
     try Self.settle(replicas)
     for replica in replicas {
-      #expect(try hanging(replica) == ["Ann Ann-1", "Ann Ann-2", "Bob Bob-1", "Bob Bob-2"])
+      #expect(try Self.hanging(replica) == ["Ann Ann-1", "Ann Ann-2", "Bob Bob-1", "Bob Bob-2"])
       #expect(try replica.content("patient") == replicas[0].content("patient"))
       #expect(try replica.content("lab") == replicas[0].content("lab"))
       let open = try replica.store.conflictLog.list(all: true).filter { $0.state == .open }
@@ -223,11 +223,11 @@ import Testing
     try replicas[2].foldAll()
     try replicas[2].pull(from: replicas[0])
     // Until it is known where Bob is now the result is not shown under Ann.
-    #expect(try hanging(replicas[2]).isEmpty)
+    #expect(try Self.hanging(replicas[2]).isEmpty)
     try replicas[0].pull(from: replicas[2])
-    #expect(try hanging(replicas[0]).isEmpty)
+    #expect(try Self.hanging(replicas[0]).isEmpty)
     try Self.settle(replicas)
-    for replica in replicas { #expect(try hanging(replica) == ["Bob late"]) }
+    for replica in replicas { #expect(try Self.hanging(replica) == ["Bob late"]) }
   }
 
   @Test func `a number is not taken from a row that waits`() throws {
@@ -235,14 +235,14 @@ import Testing
     try replicas[2].write("INSERT INTO lab(patient, value) VALUES (2, 'first')")
     try replicas[2].foldAll()
     try replicas[2].pull(from: replicas[0])
-    #expect(try hanging(replicas[2]).isEmpty)
+    #expect(try Self.hanging(replicas[2]).isEmpty)
     // SQLite gives the number of the result again: it is in no table.
     try replicas[2].write(
       "INSERT INTO lab(patient, value) VALUES (2, 'second'), (NULL, 'third')")
     try replicas[2].foldAll()
     try Self.settle(replicas)
     for replica in replicas {
-      #expect(try hanging(replica) == ["Ann second", "Bob first"])
+      #expect(try Self.hanging(replica) == ["Ann second", "Bob first"])
       #expect(try replica.value("SELECT count(*) FROM lab") == .integer(3))
     }
   }
@@ -309,7 +309,7 @@ import Testing
     try replicas[1].write("INSERT INTO patient VALUES (2, 'Bob Lee'), (1, 'Ann Lee')")
     try replicas[1].foldAll()
     try Self.settle(replicas)
-    for replica in replicas { #expect(try hanging(replica) == ["Ann Lee a", "Bob Lee b"]) }
+    for replica in replicas { #expect(try Self.hanging(replica) == ["Ann Lee a", "Bob Lee b"]) }
   }
 
   @Test func `a result of a deleted patient does not hang under the next one of the number`() throws
@@ -323,7 +323,7 @@ import Testing
     try replicas[1].foldAll()
     try replicas[1].exchange(with: replicas[2])
     for replica in replicas.dropFirst() {
-      #expect(try hanging(replica) == [])
+      #expect(try Self.hanging(replica) == [])
       #expect(try replica.store.tableSurvey.parkedRows().map(\.table) == ["lab"])
     }
   }
@@ -340,7 +340,7 @@ import Testing
     }
     try Self.settle(replicas)
     for replica in replicas {
-      #expect(try hanging(replica) == ["Same same", "Same v0", "Same v1"])
+      #expect(try Self.hanging(replica) == ["Same same", "Same v0", "Same v1"])
       #expect(try replica.store.conflictLog.list(all: true).isEmpty)
     }
   }
@@ -362,7 +362,7 @@ import Testing
     }
     try Self.settle(left)
     for replica in left {
-      #expect(try hanging(replica) == ["Bob Bob-1", "Bob Bob-2"])
+      #expect(try Self.hanging(replica) == ["Bob Bob-1", "Bob Bob-2"])
       #expect(
         try replica.application.prepareRows("SELECT name FROM patient ORDER BY id") == [
           "Ann", "Bob",
