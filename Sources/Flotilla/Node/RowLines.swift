@@ -41,7 +41,7 @@ struct RowLines: Sendable {
     if let due = leftOutLine.receive(content.leftOut, at: now) {
       lines.append(
         "\(Self.rows(due.count)) from \(due.isFirst ? sender : "members") were left out: of more "
-          + "tables than may wait here without being tracked; they come again once their table is")
+          + "tables, or shapes of a key, than may wait here; they come again once theirs is here")
     }
     return lines
   }

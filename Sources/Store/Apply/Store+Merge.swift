@@ -177,8 +177,11 @@ extension Store {
       guard row.row.version.hasNumbering, !row.row.version.numbering.former.isEmpty,
         tables.hasRoom(for: row.shape.name)
       else { return row }
-      let table = try self.rowVersions.rows(of: row.shape, isNameless: isNameless(row))
-      let standing = try versions.version(table: table.id, key: key(of: row, in: table))
+      guard let table = try rowVersions.rows(of: row.shape, isNameless: isNameless(row)) else {
+        return row
+      }
+      guard let key = try key(of: row, in: table, isNameless(row)) else { return row }
+      let standing = try versions.version(table: table.id, key: key)
       var vouched = row.row
       vouched.version.numbering.former = try vouched.version.numbering.former.filter { former in
         if former.created.origin == leaf.origin { return true }
@@ -321,15 +324,16 @@ extension Store {
       var table = last?.table
       if isNameless || last?.shape != row.shape {
         // Once the site tracks its table it comes again: digests differ then.
-        guard tables.hasRoom(for: row.shape.name) else {
-          (contents.unmatched.leftOut, last) = (contents.unmatched.leftOut + 1, nil)
-          continue
-        }
-        let found = try self.rowVersions.rows(of: row.shape, isNameless: isNameless)
-        (table, last) = (found, isNameless ? nil : (row.shape, found))
+        table =
+          tables.hasRoom(for: row.shape.name)
+          ? try rowVersions.rows(of: row.shape, isNameless: isNameless) : nil
+        last = isNameless ? nil : table.map { (row.shape, $0) }
       }
-      guard let table else { continue }
-      order.append((table.id, try key(of: row, in: table), index))
+      guard let table, let key = try key(of: row, in: table, isNameless) else {
+        contents.unmatched.leftOut += 1
+        continue
+      }
+      order.append((table.id, key, index))
     }
     order.sort { ($0.table, $0.key, $0.index) < ($1.table, $1.key, $1.index) }
     let isRenewing = deletions.isRenewing
@@ -351,14 +355,17 @@ extension Store {
     try settlement.placeGathered(&application)
   }
 
-  private func key(of row: ShapedRow, in table: ReplicaTable) throws(StoreError) -> Key {
+  /// Nil if a row that is known by its key alone cannot be one of the table: who sends it may not
+  /// know the columns of that key. Whatever else depends on the row alone is its sender's fault.
+  private func key(
+    of row: ShapedRow, in table: ReplicaTable, _ isNameless: Bool
+  ) throws(StoreError) -> Key? {
     let values = row.row.values.prefix(row.shape.keyCount)
     guard let key = table.key(values) else { throw StoreError(.wire, "a key holds NULL") }
-    guard table.keyShape?.holds(values) ?? true else {
-      throw StoreError(
-        .wire, "a key of \(quoted(table.name)) holds a value that its column would not store")
-    }
-    return key
+    if table.keyShape?.holds(values) ?? row.shape.key.holds(values) { return key }
+    guard !isNameless else { return nil }
+    throw StoreError(
+      .wire, "a key of \(quoted(table.name)) holds a value that its column would not store")
   }
 
   /// Whether its sender does not know what the key columns are called.

@@ -10,8 +10,8 @@ import SQLite
 package struct UnmatchedContent: Sendable, Equatable {
   /// How many came of tables that have lost no column here.
   package var rows = 0
-  /// How many came of tables that the site does not track, and were left out: there are too many
-  /// of those.
+  /// How many were left out: of more tables that the site does not track, or shapes of a key, than
+  /// are kept, or with a key that their table cannot have.
   package var leftOut = 0
   /// The authors of edits of which two contents are about, that differ in a column which both have.
   package var doubled: Set<Origin> = []

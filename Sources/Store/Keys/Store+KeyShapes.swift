@@ -25,7 +25,7 @@ extension Store {
   func takeKey(of table: ReplicaTable) throws -> ReplicaTable {
     guard let key = table.statements?.shape.key else { return table }
     guard tables.isKeyKnown(table) else {
-      try rowVersions.dropForeign(table)
+      try rowVersions.dropForeign(table, key)
       try tables.note(key, 0, of: table)
       return tables.table(table.name) ?? table
     }

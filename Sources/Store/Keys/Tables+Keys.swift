@@ -31,8 +31,9 @@ extension Tables {
   /// Among which rows one of this shape belongs; a shape that is new here gets a number.
   ///
   /// A node that has no table called its key columns 0, 1, … where it spoke of a key alone: then
-  /// their number has to do.
-  func rows(of shape: TableShape, isNameless: Bool) throws(StoreError) -> (ReplicaTable, Lead?) {
+  /// their number has to do. Nil if they belong nowhere: nobody has named the columns of such a
+  /// key, or as many shapes as are kept are here already.
+  func rows(of shape: TableShape, isNameless: Bool) throws(StoreError) -> (ReplicaTable, Lead?)? {
     let table = try tableOrNew(shape.name)
     guard !table.isSettings else {
       let isItsKey = table.keyShape?.names.elementsEqual(shape.key.names, by: isSameName)
@@ -45,10 +46,7 @@ extension Tables {
     if isNameless {
       if table.keyShape.map({ $0.count == shape.keyCount }) ?? true { return (table, nil) }
       let other = known.first { $0.shape.count == shape.keyCount }
-      guard let other = other.flatMap({ byID[$0.table] }) else {
-        throw StoreError(.wire, "a key of \(quoted(table.name)) has columns that nobody has named")
-      }
-      return (other, nil)
+      return other.flatMap { byID[$0.table] }.map { ($0, nil) }
     }
     let key = shape.key
     let before = shapes.leading(shape.name)
@@ -60,6 +58,7 @@ extension Tables {
     } else if known.isEmpty, table.keyShape.map({ $0 == key }) ?? true {
       try note(key, shape.generation, of: table)
     } else {
+      guard try makeRoom(for: table.name) else { return nil }
       let id = try makeHeld(key, shape.generation, of: table.name)
       return (byID[id] ?? table, Lead(before: before, after: shapes.leading(shape.name)))
     }
@@ -89,7 +88,7 @@ extension Tables {
       id = found.table
       if found.table != before, let rows = byID[id] { try note(key, next, of: rows) }
     } else {
-      id = try makeHeld(key, next, of: table.name, isHere: true)
+      id = try makeHeld(key, next, of: table.name)
     }
     try reporting { () throws(SQLiteError) in
       let row = try connection.row(
@@ -114,9 +113,8 @@ extension Tables {
   /// A number for the rows of one more shape. That of the table itself always gets one: peers may
   /// have told of as many shapes as are kept.
   private func makeHeld(
-    _ key: KeyShape, _ generation: UInt64, of name: String, isHere: Bool = false
+    _ key: KeyShape, _ generation: UInt64, of name: String
   ) throws(StoreError) -> Int64 {
-    if !isHere { try makeRoom(for: key, of: name) }
     let id = try reporting { () throws(SQLiteError) in
       try connection.run(
         "INSERT INTO _flotilla_local(name) VALUES (?)", [.string(freeName(of: name, key))])
@@ -142,8 +140,9 @@ extension Tables {
     return free
   }
 
-  /// Of too many shapes those go of which nothing is left but deleted rows.
-  private func makeRoom(for key: KeyShape, of name: String) throws(StoreError) {
+  /// Of too many shapes those go of which nothing is left but deleted rows; false if that makes no
+  /// room for another one.
+  private func makeRoom(for name: String) throws(StoreError) -> Bool {
     for old in held(of: name).reversed()
     where shapes.known(name).count >= Limits.keyShapes && !old.isLeading {
       let isEmpty = try reporting { () throws(SQLiteError) in
@@ -153,12 +152,7 @@ extension Tables {
       }
       if isEmpty { try reporting { () throws(SQLiteError) in try forget(old) } }
     }
-    guard shapes.known(name).count >= Limits.keyShapes else { return }
-    throw StoreError(
-      .table,
-      "rows of \(quoted(name)) are here in \(Limits.keyShapes) shapes of its key; another one, "
-        + "(\(key.names.joined(separator: ", "))), is refused",
-      remedy: "Give the table the same key on all machines.")
+    return shapes.known(name).count < Limits.keyShapes
   }
 
   /// Lets go of rows of another shape of key, and of the shape.

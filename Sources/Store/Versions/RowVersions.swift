@@ -41,10 +41,12 @@ final class RowVersions {
     digests.replace(table: table, key: key, old: old, new: new)
   }
 
-  /// Among which rows those of this shape belong.
-  func rows(of shape: TableShape, isNameless: Bool) throws -> ReplicaTable {
-    let (table, lead) = try tables.rows(of: shape, isNameless: isNameless)
+  /// Among which rows those of this shape belong; nil if among none.
+  func rows(of shape: TableShape, isNameless: Bool) throws -> ReplicaTable? {
+    let before = tables.table(shape.name)
+    guard let (table, lead) = try tables.rows(of: shape, isNameless: isNameless) else { return nil }
     try lead.map { try weigh($0, .leading) }
+    if let before, before.keyShape == nil, !isNameless { try dropForeign(before, shape.key) }
     return table
   }
 
@@ -67,14 +69,26 @@ final class RowVersions {
     }
   }
 
-  /// Deleted versions whose keys have another number of columns than the table. A version of
-  /// Flotilla that knew no shapes made them after a migration, and no peer can read them.
-  func dropForeign(_ table: ReplicaTable) throws(SQLiteError) {
-    let keys = try connection.rows(
-      "SELECT key FROM _flotilla_version WHERE tbl = ? AND hash IS NULL", [.integer(table.id)])
-    for key in keys.compactMap({ $0[0].blob.map(Key.init) })
-    where key.values?.count != table.keyShape?.count {
+  /// Versions whose keys the rows of a table cannot have. They came before anybody had said what
+  /// its key is, or a version of Flotilla that knew no shapes made them; no peer can read them.
+  func dropForeign(_ table: ReplicaTable, _ shape: KeyShape) throws(SQLiteError) {
+    let items = try connection.with(
+      "SELECT \(VersionTable.columns), key FROM _flotilla_version WHERE tbl = ?",
+      [.integer(table.id)]
+    ) { (statement) throws(SQLiteError) in
+      var items: [(key: Key, version: Version)] = []
+      while try statement.step() {
+        let key = Key(bytes: statement.bytes(VersionTable.columnCount))
+        guard !shape.canHold(key), let version = versions.version(from: statement, at: 0) else {
+          continue
+        }
+        items.append((key, version))
+      }
+      return items
+    }
+    for (key, version) in items {
       try versions.remove(table: table.id, key: key)
+      count(table, key, old: version, new: nil)
     }
   }
 
@@ -93,5 +107,12 @@ final class RowVersions {
     }
     try connection.run("DELETE FROM _flotilla_version WHERE tbl = ?", [.integer(table.id)])
     versions.forgetAhead()
+  }
+}
+
+extension KeyShape {
+  fileprivate func canHold(_ key: Key) -> Bool {
+    guard let values = key.values, values.count == count else { return false }
+    return holds(values[...])
   }
 }

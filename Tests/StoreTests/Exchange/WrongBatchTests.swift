@@ -116,38 +116,48 @@ import Testing
     #expect(try ["t", "pair"].flatMap { try replica.content($0) } == before)
   }
 
-  @Test func `more shapes of a key than are kept are refused, and named`() throws {
+  @Test func `rows of more shapes of a key than are kept are left out, and nothing else`() throws {
     let replica = try replica()
-    func send(_ number: UInt64) throws {
+    @discardableResult
+    func send(_ number: UInt64) throws -> MergeOutcome {
       let shape = TableShape(
         name: "t", keyCount: 1, columns: ["k\(number)", "v"], affinities: [.text],
         generation: Limits.generations)
       var writer = RowBatchWriter()
       writer.add(
         shape, Self.version(number), .values([.text(Array("k".utf8)), .null]))
-      _ = try replica.store.merge(
+      return try replica.store.merge(
         Merge(
           sender: Identity(high: 9, low: 9),
           kind: .full(covers: Frontier([Self.stranger: number])), batches: [writer.bytes],
           rowsBefore: 0, checkBefore: 0, end: End(rows: 1, check: writer.check),
           movesFrontier: true), at: replica.now)
     }
+    let count = UInt64(Limits.keyShapes)
+    let kept = "SELECT count(*) FROM _flotilla_version WHERE hash IS NOT NULL AND origin > 1"
     // With the one that the table has here.
-    for number in 1..<UInt64(Limits.keyShapes) { try send(number) }
-    let error = #expect(throws: StoreError.self) { try send(UInt64(Limits.keyShapes)) }
-    #expect(error?.message.contains("\"t\"") == true && error?.message.contains("k8") == true)
-    #expect(replica.store.position.frontier[Self.stranger] == UInt64(Limits.keyShapes) - 1)
+    for number in 1..<count { #expect(try send(number).unmatched.leftOut == 0) }
+    let before = try replica.value(kept)
+    #expect(try send(count).unmatched.leftOut == 1)
+    #expect(try replica.value(kept) == before)
+    #expect(replica.store.position.frontier[Self.stranger] == count)
     try replica.write("UPDATE t SET v = 'b'")
     try replica.foldAll()
     #expect(try replica.content("t") == ["integer1|text'b'"])
   }
 
-  @Test func `a key whose columns nobody has named is refused`() throws {
+  @Test func `a key whose columns nobody has named is left out`() throws {
+    let replica = try replica()
+    let before = try ["t", "pair", "_flotilla_version"].flatMap { try replica.content($0) }
     let wide = TableShape(name: "t", keyCount: 2, columns: ["0", "1"])
-    let (deletes, endOfDeletes) = Self.batch([
-      (wide, .deleted(key: [.integer(1), .integer(1)]))
-    ])
-    try expectRefusal(deletes, endOfDeletes)
+    let (bytes, end) = Self.batch([(wide, .deleted(key: [.integer(1), .integer(1)]))])
+    let outcome = try replica.store.merge(
+      Merge(
+        sender: Identity(high: 9, low: 9), kind: .full(covers: Frontier([Self.stranger: 1])),
+        batches: [bytes], rowsBefore: 0, checkBefore: 0, end: end, movesFrontier: true),
+      at: replica.now)
+    #expect(outcome.unmatched.leftOut == 1)
+    #expect(try ["t", "pair", "_flotilla_version"].flatMap { try replica.content($0) } == before)
   }
 
   /// Names never become SQL, and tables that the site does not track are not touched.

@@ -352,6 +352,55 @@ import Testing
     #expect(try second.value("SELECT count(*) FROM t") == .integer(2))
   }
 
+  @Test func `shapes that two nodes were told differently part nobody`() throws {
+    let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)"
+    let replicas = try KeysTests.site(2, schema: schema, tables: ["t"])
+    let count = UInt64(Limits.keyShapes)
+    for (replica, first) in zip(replicas, [1, count]) {
+      for number in first..<(first + count - 1) {
+        let shape = TableShape(
+          name: "t", keyCount: 1, columns: ["k\(number)", "v"], affinities: [.text])
+        try Self.send([Self.row(replica, shape, number, [Self.text("k"), .null])], to: replica)
+      }
+    }
+    try replicas[0].write("INSERT INTO t VALUES (1, 'one')")
+    try replicas[1].write("INSERT INTO t VALUES (2, 'two')")
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(try replica.application.prepareRows("SELECT v FROM t ORDER BY 1") == ["one", "two"])
+    }
+  }
+
+  /// A delete that names no column comes before anybody has said what the key is.
+  @Test(arguments: [false, true])
+  func `a key that no column would store stays with nobody`(isTable: Bool) throws {
+    let first = try TestReplica(
+      1, schema: "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)", tracking: ["t"])
+    let nameless = TableShape(name: "other", keyCount: 1, columns: ["0"])
+    let named = TableShape(
+      name: "other", keyCount: 1, columns: ["id", "v"], affinities: [.integer])
+    let text = Self.text("7")
+    func gone(_ version: inout Version) { (version.isDeleted, version.hash) = (true, 0) }
+    var row = Self.row(first, nameless, 1, [text], gone)
+    row.2 = .deleted(key: [text])
+    try Self.send([row], to: first)
+    if isTable {
+      try first.write("CREATE TABLE other(id INTEGER PRIMARY KEY, v TEXT)")
+      try first.store.track(["other"], rule: nil, at: first.now)
+    } else {
+      try Self.send([Self.row(first, named, 2, [.integer(1), .null])], to: first)
+    }
+    try first.write("INSERT INTO t VALUES (1, 'one')")
+    try first.foldAll()
+    let second = try TestReplica(2, schema: "CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT)")
+    try second.pull(from: first)
+    #expect(try second.content("t") == first.content("t") && second.content("t").count == 1)
+    #expect(try first.audit().wrongSums == 0)
+    // Where the key is known by then it is left out.
+    try Self.send([row], to: second)
+    #expect(second.store.position.digest(.here) == first.store.position.digest(.here))
+  }
+
   // MARK: Shapes that lead
 
   /// Two replicas to which a liar has told rows of a key of a far generation.
