@@ -182,6 +182,45 @@ final class Shelf: FilePart {
       [.integer(table), .blob(key.bytes)])
   }
 
+  /// The site stops tracking a table. What its rows have for columns that are not here is kept
+  /// until it is tracked again: the rows would be without it then, as if somebody had emptied them.
+  func remove(_ table: ReplicaTable) throws(SQLiteError) {
+    try connection.run(
+      """
+      INSERT OR REPLACE INTO _flotilla_rest(name, key, row)
+      SELECT ?1, key, row FROM _flotilla_shelf WHERE tbl = ?2 AND why = 'columns' AND row NOT NULL
+      """, [.string(table.name), .integer(table.id)])
+    try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])
+  }
+
+  /// It is tracked again.
+  func giveBack(_ table: ReplicaTable) throws(SQLiteError) {
+    let count = try connection.run(
+      """
+      INSERT OR IGNORE INTO _flotilla_shelf(tbl, key, why, row)
+      SELECT ?1, key, 'columns', row FROM _flotilla_rest WHERE name = ?2
+      """, [.integer(table.id), .string(table.name)])
+    try connection.run("DELETE FROM _flotilla_rest WHERE name = ?", [.string(table.name)])
+    if count > 0 { isKnownEmpty = false }
+  }
+
+  /// All of its rows were looked at: what is left is of some that have gone meanwhile.
+  func removeStray(of table: ReplicaTable) throws(SQLiteError) {
+    if isKnownEmpty { return }
+    try connection.run(
+      """
+      DELETE FROM _flotilla_shelf WHERE tbl = ?1 AND why = 'columns' AND key NOT IN
+        (SELECT key FROM _flotilla_version WHERE tbl = ?1)
+      """, [.integer(table.id)])
+  }
+
+  /// A table that is not tracked goes on as another one.
+  func rename(_ ended: String, to name: String) throws(SQLiteError) {
+    try connection.run(
+      "UPDATE OR REPLACE _flotilla_rest SET name = ? WHERE name = ?",
+      [.string(name), .string(ended)])
+  }
+
   var isEmpty: Bool {
     get throws(SQLiteError) {
       try connection.row("SELECT 1 FROM _flotilla_shelf LIMIT 1") == nil

@@ -319,6 +319,7 @@ extension Store {
     var order: [(table: Int64, key: Key, index: Int)] = []
     order.reserveCapacity(rows.count)
     var last: (shape: TableShape, table: ReplicaTable)?
+    var named: Set<Origin> = []
     for (index, row) in rows.enumerated() {
       let isNameless = isNameless(row)
       var table = last?.table
@@ -329,7 +330,9 @@ extension Store {
           ? try rowVersions.rows(of: row.shape, isNameless: isNameless) : nil
         last = isNameless ? nil : table.map { (row.shape, $0) }
       }
-      guard let table, let key = try key(of: row, in: table, isNameless) else {
+      guard let table, let key = try key(of: row, in: table, isNameless),
+        origins.hasRoom(for: row.row.version, beside: &named)
+      else {
         contents.unmatched.leftOut += 1
         continue
       }

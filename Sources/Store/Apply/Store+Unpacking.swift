@@ -24,8 +24,11 @@ extension Store {
       {
         return
       }
+      var known = try versions.version(table: table.id, key: key)
+      // The table is tracked again, and the row is yet to be looked at.
+      if known == nil, entry.why == .columns { known = try lost.ended(table, key) }
       try shelf.remove(table: table.id, key: key)
-      guard var version = try versions.version(table: table.id, key: key) else { return }
+      guard var version = known else { return }
       if entry.why == .columns {
         let before = try settlement.referred(in: table, key)
         let isParked = try settlement.unpackColumns(

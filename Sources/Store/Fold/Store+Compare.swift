@@ -190,6 +190,7 @@ extension Store {
     }
     guard found.count < pace.comparedRows else { return false }
     try lost.forget(table.name, .ended)
+    try shelf.removeStray(of: table)
     return true
   }
 

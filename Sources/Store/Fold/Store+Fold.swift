@@ -208,7 +208,9 @@ extension Store {
     let gone = held == nil ? try lost.version(table, key) : nil
     let unsent = held == nil && gone == nil ? try lost.unsent(table, key) : nil
     let old = held ?? gone ?? unsent
-    let shelved = old == nil ? nil : try shelf.entry(table: table.id, key: key)
+    let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
+    let shelved =
+      old == nil && ended == nil ? nil : try shelf.entry(table: table.id, key: key)
     guard let row else {
       return try foldAbsent(
         old, isHeld: held != nil, shelved, mark, table, key, madeAt: madeAt, &edits)
@@ -242,7 +244,6 @@ extension Store {
     let hidden = try held.flatMap { try unseen($0, beside: shelved, mark, table, key) }
     // As it was: made then, though nobody was told.
     let then = unsent.flatMap { $0.hash == hash ? Dating.Moment(of: $0) : nil }
-    let ended = old == nil && edits.isComparing ? try lost.ended(table, key) : nil
     let isFirst = old == nil && edits.isComparing && tables.isOld(in: table, ended)
     var keys = try keyNote(table, key, over: old, isFirst: isFirst) {
       try row.value(of: $0, statements, key, on: connection)

@@ -24,7 +24,11 @@ final class FormerKeys {
 
   private let connection: Connection
   private let origins: Origins
-  private(set) var count = 0
+  /// Of one table so many places are kept, whatever members claim.
+  private static let mostPlaces = 100_000
+
+  private var counts: [Int64: Int] = [:]
+  var isEmpty: Bool { counts.isEmpty }
 
   init(_ connection: Connection, origins: Origins) throws(SQLiteError) {
     (self.connection, self.origins) = (connection, origins)
@@ -32,13 +36,17 @@ final class FormerKeys {
   }
 
   func reload() throws(SQLiteError) {
-    guard try Layout.hasTable("_flotilla_former", on: connection) else { return count = 0 }
-    count = Int(try connection.scalar("SELECT count(*) FROM _flotilla_former").integer ?? 0)
+    counts = [:]
+    guard try Layout.hasTable("_flotilla_former", on: connection) else { return }
+    for row in try connection.rows("SELECT tbl, count(*) FROM _flotilla_former GROUP BY tbl") {
+      if let table = row[0].integer, let count = row[1].integer { counts[table] = Int(count) }
+    }
   }
 
   /// Notes that a row has lost its key.
   func note(_ place: Place) throws(SQLiteError) {
-    count += try connection.run(
+    guard counts[place.table, default: 0] < Self.mostPlaces else { return }
+    counts[place.table, default: 0] += try connection.run(
       "INSERT OR IGNORE INTO _flotilla_former(tbl, key, origin, seq) VALUES (?, ?, ?, ?)",
       try arguments(place))
   }
@@ -73,7 +81,7 @@ final class FormerKeys {
   func turnBack(to place: Place) throws(SQLiteError) {
     guard try entry(place) != nil else { return }
     let left = try after(place)
-    count -= try connection.run(
+    counts[place.table, default: 0] -= try connection.run(
       "DELETE FROM _flotilla_former WHERE tbl = ? AND key = ? AND origin = ? AND seq = ?",
       try arguments(place))
     for other in left {
@@ -92,7 +100,7 @@ final class FormerKeys {
 
   /// What the row was before, from one key to the next, the latest first.
   func before(_ place: Place) throws(SQLiteError) -> [Place] {
-    guard count > 0 else { return [] }
+    guard !counts.isEmpty else { return [] }
     var found: [Place] = []
     var next = place
     while found.count < Self.longest,
@@ -116,7 +124,7 @@ final class FormerKeys {
   }
 
   func entry(_ place: Place) throws(SQLiteError) -> Entry? {
-    guard count > 0, origins.knownNumber(of: place.created.origin) != nil else { return nil }
+    guard !counts.isEmpty, origins.knownNumber(of: place.created.origin) != nil else { return nil }
     return try entry("tbl = ? AND key = ? AND origin = ? AND seq = ?", try arguments(place))
   }
 
@@ -128,14 +136,14 @@ final class FormerKeys {
 
   /// Whether somebody is yet to make the row again that an edit made.
   func isAwaited(_ created: Dot) throws(SQLiteError) -> Bool {
-    guard count > 0, let number = origins.knownNumber(of: created.origin) else { return false }
+    guard !counts.isEmpty, let number = origins.knownNumber(of: created.origin) else { return false }
     return try connection.row(
       "SELECT 1 FROM _flotilla_former WHERE origin = ? AND seq = ? AND next IS NULL LIMIT 1",
       [.integer(number), .integer(Int64(clamping: created.seq))]) != nil
   }
 
   func rename(_ names: inout Reissue, _ numbers: inout Edits) throws(SQLiteError) {
-    guard count > 0, let number = origins.knownNumber(of: names.old) else { return }
+    guard !counts.isEmpty, let number = origins.knownNumber(of: names.old) else { return }
     for (origin, seq) in [("origin", "seq"), ("norigin", "nseq"), ("eorigin", "eseq")] {
       let doubtful = try connection.rows(
         "SELECT DISTINCT \(seq) FROM _flotilla_former WHERE \(origin) = ? AND \(seq) > ?",
@@ -160,9 +168,8 @@ final class FormerKeys {
   }
 
   func forget(table: Int64) throws(SQLiteError) {
-    guard count > 0 else { return }
-    count -= try connection.run(
-      "DELETE FROM _flotilla_former WHERE tbl = ?", [.integer(table)])
+    guard counts.removeValue(forKey: table) != nil else { return }
+    try connection.run("DELETE FROM _flotilla_former WHERE tbl = ?", [.integer(table)])
   }
 
   private func arguments(_ place: Place) throws(SQLiteError) -> [SQLite.Value] {

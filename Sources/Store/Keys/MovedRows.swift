@@ -35,7 +35,7 @@ struct MovedRows {
   /// A row is where it was made again last, unless an anchor has certified it before that: then it
   /// goes back.
   func whereabouts(_ place: FormerKeys.Place) throws(SQLiteError) -> Whereabouts {
-    guard kinship.former.count > 0 else { return .here }
+    guard !kinship.former.isEmpty else { return .here }
     for before in try kinship.former.before(place) where try isFixed(before) {
       return .moved(before)
     }
@@ -143,7 +143,7 @@ struct MovedRows {
       }
       next = before
     }
-    guard kinship.former.count > 0 else { return }
+    guard !kinship.former.isEmpty else { return }
     // Where nobody ever was the anchor none is certified: long chains need not be walked through.
     if !versions.terms.isEmpty { try turnBack(to: place) }
     guard let entry = row.entry else { return }

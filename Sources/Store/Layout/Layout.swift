@@ -38,6 +38,7 @@ enum Layout {
   /// - `number`: what becomes of two rows under one number, where somebody chose; replicated.
   /// - `named`: the columns of each table as they were seen last, with their first names.
   /// - `lost`: versions whose rows are here no more, though nobody deleted them.
+  /// - `rest`: what rows of `lost` whose tracking has ended had for columns that are not here.
   /// - `fresh`: rows that came since everything began to be fetched anew.
   /// - `former`: rows that had to leave their key to another one, and their fresh keys.
   /// - `moving`: such rows, whole, until they are made again under a fresh key.
@@ -105,6 +106,10 @@ enum Layout {
       corigin INTEGER, cseq INTEGER, cstamp INTEGER, at INTEGER, extra BLOB,
       author INTEGER, PRIMARY KEY(name, key)
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS _flotilla_rest(
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, row BLOB NOT NULL,
+      UNIQUE(name, key)
+    );
     CREATE TABLE IF NOT EXISTS _flotilla_key(
       name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, collations BLOB NOT NULL, columns BLOB
     ) WITHOUT ROWID;

@@ -22,6 +22,7 @@ extension Store {
       let known = try tables.tableOrNew(name)
       let hasEnded = try tables.choices[name] == .ended
       if try hasEnded || lost.knowsEnd(of: known) { again.insert(known.id) }
+      try shelf.giveBack(known)
       if isLocal, hasEnded { try tables.choices.remove(name) }
       let isOld = try !isLocal && recognition.welcome(name)
       if !isOld { new.insert(known.id) }
@@ -243,7 +244,7 @@ extension Store {
     try lose(table, .ended)
     try tables.renames.forget(table.name)
     try rowVersions.forget(table)
-    try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])
+    try shelf.remove(table)
     try connection.run("DELETE FROM _flotilla_journal WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_pending WHERE tbl = ?", [.integer(table.id)])
     try connection.run("DELETE FROM _flotilla_dismissed WHERE tbl = ?", [.integer(table.id)])

@@ -46,6 +46,20 @@ final class Origins: FilePart {
     return number
   }
 
+  /// Whether the origins that a version names have numbers, or can get them beside those in `new`,
+  /// which get them as well. Whoever writes may name any number of origins that never were.
+  func hasRoom(for version: Version, beside new: inout Set<Origin>) -> Bool {
+    let unknown = version.named.filter { numbers[$0.origin] == nil && !new.contains($0.origin) }
+    if unknown.isEmpty { return true }
+    let all = new.union(unknown.map(\.origin))
+    guard numbers.count + all.count <= Self.most else { return false }
+    new = all
+    return true
+  }
+
+  /// As many as have sent something may be named beside them.
+  private static let most = 2 * Limits.frontierEntries
+
   func knownNumber(of origin: Origin) -> Int64? { numbers[origin] }
 
   func origin(of number: Int64) -> Origin? {
@@ -78,5 +92,18 @@ final class Origins: FilePart {
         "UPDATE _flotilla_origin SET seq = ? WHERE id = ?", [.integer(Int64(seq)), .integer(id)])
       frontier.raise(origin, to: seq)
     }
+  }
+}
+
+extension Version {
+  /// The edits of others that it names.
+  fileprivate var named: [Dot] {
+    var named = context.dots
+    if created.origin != dot.origin { named.append(created) }
+    if let image { named.append(image) }
+    if let certificate { named.append(certificate.edit) }
+    guard hasNumbering else { return named }
+    named += numbering.elders.map(\.dot) + numbering.parents.map(\.row)
+    return named + numbering.former.flatMap { [$0.created, $0.edit] }
   }
 }

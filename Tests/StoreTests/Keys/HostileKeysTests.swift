@@ -401,6 +401,34 @@ import Testing
     #expect(second.store.position.digest(.here) == first.store.position.digest(.here))
   }
 
+  /// Each version of one row names other parents, and other places that it never had.
+  @Test func `what rows name and nobody has is bounded`() throws {
+    let replica = try KeysTests.site(1)[0]
+    let most = 2 * Limits.frontierEntries
+    var number: UInt64 = 1 << 40
+    func dot() -> Dot {
+      number += 1
+      return Dot(Origin(rawValue: number), 1)
+    }
+    for batch in 0..<UInt64(6) {
+      let rows = (1...UInt64(100)).map { place in
+        Self.row(replica, Self.patient, batch * 100 + place, [.integer(7), Self.text("\(place)")]) {
+          version in
+          version.numbering.parents = (0..<UInt32(Numbering.mostParents)).map {
+            ParentRow(link: $0, made: Creation(at: .zero, dot: dot()))
+          }
+        }
+      }
+      try Self.send(rows, to: replica)
+    }
+    let origins = try replica.value("SELECT count(*) FROM _flotilla_origin").integer ?? 0
+    #expect(origins > 20_000 && origins <= Int64(most))
+    // What comes of those that are known, and names none, goes on.
+    let honest = Self.row(replica, Self.patient, 1_000, [.integer(8), Self.text("Ann")])
+    try Self.send([honest], to: replica)
+    #expect(try replica.value("SELECT name FROM patient WHERE id = 8") == .string("Ann"))
+  }
+
   // MARK: Shapes that lead
 
   /// Two replicas to which a liar has told rows of a key of a far generation.

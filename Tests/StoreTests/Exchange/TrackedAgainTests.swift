@@ -1,0 +1,50 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// A table whose replication ends and begins again.
+@Suite struct `A table that is tracked again` {
+  /// One machine has made a migration that the other one has not.
+  @Test(arguments: [0, 1], ["", "before", "meanwhile"])
+  func `keeps what rows have in columns that are not here`(
+    choosing: Int, edited: String
+  ) throws {
+    let wide = "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, x TEXT)"
+    let first = try TestReplica(1, schema: wide, tracking: ["t"])
+    let second = try TestReplica(2, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT)")
+    try second.pull(from: first)
+    let replicas = [first, second]
+    try first.write("INSERT INTO t VALUES ('k', 'v', 'x'), ('l', 'v', 'x')")
+    try KeysTests.settle(replicas)
+    KeysTests.later(second, than: replicas)
+    if edited == "before" {
+      try second.write("UPDATE t SET v = 'w' WHERE id = 'k'")
+      try second.write("UPDATE _flotilla_journal SET at = \(second.clock)")
+      try KeysTests.settle(replicas)
+    }
+    let before = try first.content("t")
+    let chooser = replicas[choosing]
+    KeysTests.later(chooser, than: replicas)
+    try chooser.store.untrack(["t"], at: chooser.now)
+    try KeysTests.settle(replicas)
+    if edited == "meanwhile" {
+      try second.write("DELETE FROM t WHERE id = 'l'; ALTER TABLE t ADD COLUMN x TEXT")
+      try second.foldAll()
+    }
+    try chooser.store.track(["t"], rule: nil, at: chooser.now)
+    for _ in 1...2 { try KeysTests.settle(replicas) }
+    var after = before
+    if edited == "meanwhile" {
+      // Who tracks it again says what was deleted meanwhile.
+      if choosing == 1 { after.removeLast() }
+    } else {
+      #expect(try first.content("t") == after)
+      try second.write("ALTER TABLE t ADD COLUMN x TEXT")
+      try KeysTests.settle(replicas)
+    }
+    for replica in replicas { #expect(try replica.content("t") == after) }
+    #expect(first.store.position.digest == second.store.position.digest)
+  }
+}
