@@ -61,6 +61,42 @@ import Testing
       "INSERT OR REPLACE INTO t VALUES (3, 'aB', -1)",
       "UPDATE OR REPLACE t SET b = 1 WHERE id = 2"),
     CaptureCase(
+      "expression that fails where a partial index leaves it out",
+      "CREATE TABLE t(id TEXT PRIMARY KEY, kind TEXT, payload TEXT);"
+        + "CREATE UNIQUE INDEX i ON t(json_extract(payload, '$.order')) WHERE kind = 'order';"
+        + "CREATE UNIQUE INDEX j ON t(json_extract(payload, '$.bill')) WHERE json_valid(t.payload)",
+      "INSERT INTO t VALUES ('e1', 'email', 'Dear Sir')",
+      "INSERT INTO t VALUES ('o1', 'order', '{\"order\": 1, \"bill\": 1}')",
+      "INSERT OR REPLACE INTO t VALUES ('o2', 'order', '{\"order\": 1, \"bill\": 2}')",
+      "INSERT OR REPLACE INTO t VALUES ('x', 'bill', '{\"bill\": 2}')",
+      "UPDATE t SET payload = 'Yours' WHERE id = 'e1'",
+      "UPDATE OR REPLACE t SET kind = 'bill', payload = '{\"bill\": 2}' WHERE id = 'e1'"),
+    CaptureCase(
+      "expression that fails where a partial index leaves out a default or a number",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, kind NOT NULL DEFAULT 'order', payload);"
+        + "CREATE UNIQUE INDEX i ON t(json(payload)) WHERE kind = 'order';"
+        + "CREATE UNIQUE INDEX j ON t(json(payload)) WHERE id > 100;"
+        + "CREATE UNIQUE INDEX l ON t(json(payload)) WHERE oid + _rowid_ > 200",
+      "INSERT INTO t VALUES (1, 'order', '1'), (2, 'email', 'Dear'), (101, 'bill', '2')",
+      "INSERT OR REPLACE INTO t VALUES (3, NULL, '1')",
+      "INSERT OR REPLACE INTO t(kind, payload) VALUES ('bill', '2')",
+      "UPDATE OR REPLACE t SET id = id + 100, payload = '2' WHERE id = 2"),
+    CaptureCase(
+      "expression that fails where a partial index leaves it out by rowid",
+      "CREATE TABLE t(id TEXT PRIMARY KEY, a);"
+        + "CREATE UNIQUE INDEX i ON t(json(a)) WHERE rowid > 10",
+      "INSERT INTO t(rowid, id, a) VALUES (1, 'x', 'Dear'), (11, 'y', '1')",
+      "INSERT OR REPLACE INTO t VALUES ('z', '1')",
+      "UPDATE OR REPLACE t SET rowid = 13, a = '1' WHERE id = 'x'"),
+    CaptureCase(
+      "numbers that are written as text",
+      "CREATE TABLE t(id INTEGER PRIMARY KEY, n NUMERIC, i INT NOT NULL DEFAULT '7', r REAL);"
+        + "CREATE UNIQUE INDEX x ON t(n || i || r)",
+      "INSERT INTO t VALUES (1, 7, 7, 7), (2, 'x', 7, 'y')",
+      "INSERT OR REPLACE INTO t VALUES (3, '7', ' 7.0', '7')",
+      "INSERT OR REPLACE INTO t VALUES (4, '7e0', NULL, '7.00'), (5, 'x', '7', 'y')",
+      "UPDATE OR REPLACE t SET n = 7.0, r = '7' WHERE id = 5"),
+    CaptureCase(
       "expression that depends on affinity",
       "CREATE TABLE t(id INTEGER PRIMARY KEY, a INT, b TEXT COLLATE NOCASE);"
         + "CREATE UNIQUE INDEX i ON t((a < '5'), (b = 'X'), (b > 1))",
@@ -135,7 +171,9 @@ import Testing
         + "CREATE TABLE t(id INTEGER PRIMARY KEY, up REFERENCES t ON DELETE CASCADE);"
         + "INSERT INTO t VALUES (1, NULL), (2, 1)",
       "UPDATE OR REPLACE t SET rowid = 1 WHERE id = 2",
-      "INSERT INTO t VALUES (1, NULL), (2, 1)", "UPDATE OR REPLACE t SET id = 1 WHERE id = 2"),
+      "INSERT INTO t VALUES (1, NULL), (2, 1)", "UPDATE OR REPLACE t SET id = 1 WHERE id = 2",
+      "INSERT INTO t VALUES (1, NULL), (2, 1)", "UPDATE OR REPLACE t SET _rowid_ = 1 WHERE id = 2",
+      "INSERT INTO t VALUES (1, NULL), (2, 1)", "UPDATE OR REPLACE t SET OID = 1 WHERE id = 2"),
     CaptureCase(
       "index that holds the key", "CREATE TABLE t(id INTEGER PRIMARY KEY, a, UNIQUE (a, id))",
       "INSERT INTO t VALUES (1, 1)", "INSERT OR REPLACE INTO t VALUES (1, 1), (2, 1)"),
@@ -205,5 +243,37 @@ import Testing
     // One that gives the key that it has does not either.
     try database.check("UPDATE t SET id = 1, v = 3")
     #expect(try Journal.count(on: database.connection) == 3)
+  }
+
+  /// These types are NUMERIC to SQLite, and what programs keep there is text.
+  @Test(arguments: [
+    ("at datetime NOT NULL", "date(at)", "datetime('2026-01-01', n || ' days')"),
+    (
+      "at datetime NOT NULL DEFAULT CURRENT_TIMESTAMP", "date(at)",
+      "date('2026-01-01', n || ' days')"
+    ),
+    ("doc json NOT NULL DEFAULT '{}'", "json_extract(doc, '$.no')", "json_object('no', n)"),
+    ("id uuid", "lower(id)", "printf('%08X-0000', n)"),
+    ("name string", "lower(name) COLLATE NOCASE", "'N' || n"),
+  ])
+  func `no row is noted because a column of text is declared as one of numbers`(
+    column: String, expression: String, value: String
+  ) throws {
+    let numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000)"
+    let name = column.split(separator: " ")[0]
+    let database = try CapturedDatabase(
+      """
+      CREATE TABLE t(k INTEGER PRIMARY KEY, \(column), u);
+      CREATE UNIQUE INDEX i ON t(u, \(expression));
+      \(numbers) INSERT INTO t SELECT n, \(value), 1 FROM c
+      """)
+    let insert = { (n: Int) in
+      "INSERT OR REPLACE INTO t(\(name), u) SELECT \(value), 1 FROM (SELECT \(n) AS n)"
+    }
+    try database.check(insert(1001))
+    #expect(try Journal.count(on: database.connection) == 1)
+    try database.check(insert(7))
+    #expect(try Journal.count(on: database.connection) == 3)
+    try database.check("UPDATE OR REPLACE t SET \(name) = (SELECT \(name) FROM t WHERE k = 8)")
   }
 }

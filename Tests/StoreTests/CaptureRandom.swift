@@ -146,6 +146,11 @@ struct RandomSQL {
       let term = first + collation() + (chance(20) ? " DESC" : "")
       sql += "CREATE UNIQUE INDEX i\(index) ON t(\(term)\(rest))\(condition);\n"
     }
+    if chance(30) {
+      let (a, b) = (pick(columns), pick(columns))
+      let condition = pick(["json_valid(\(a))", "json_valid(\(a)) AND \(b) <> 'b'"])
+      sql += "CREATE UNIQUE INDEX j ON t(json(\(a)), \(b)) WHERE \(condition);\n"
+    }
     return sql + child(keyKind)
   }
 

@@ -49,8 +49,10 @@ struct Displacement {
 
   /// The conditions for the rows that the new row displaces through an index.
   private func searches(_ index: UniqueIndex, on event: Event) -> [String] {
+    // First, as the terms may not be computed of other rows: what is no JSON has no value in it.
     let predicate = index.predicate.map { ["(\($0))"] } ?? []
-    let search = (index.terms.map { match($0) } + predicate).joined(separator: " AND ")
+    let terms = index.terms.map { match($0, of: index) }
+    let search = (predicate + terms).joined(separator: " AND ")
     let doubts = doubts(about: index, on: event)
     guard !doubts.isEmpty else { return [search] }
     let doubt = "(" + doubts.joined(separator: " OR ") + ")"
@@ -106,14 +108,20 @@ struct Displacement {
   }
 
   /// One term of the index, of the row in the table and of the new row.
-  private func match(_ term: UniqueIndex.Term) -> String {
+  ///
+  /// An expression is computed of no new row that a partial index leaves out: it may fail there.
+  private func match(_ term: UniqueIndex.Term, of index: UniqueIndex) -> String {
     switch term.source {
     case .column(let column):
       let collation =
         term.collation == schema.columns[column].collation ? "" : " COLLATE \(term.collation)"
       return "\(row).\(quoted(schema.columns[column].name))\(collation) = \(value(of: column))"
     case .expression(let expression, let mentions):
-      let new = mentions.isEmpty ? "" : " FROM (\(newRow(mentions)))"
+      var new = ""
+      if !mentions.isEmpty {
+        new = " FROM (\(newRow(of: index, mentions))) AS \(quoted(schema.name))"
+        if let predicate = index.predicate { new += " WHERE \(predicate)" }
+      }
       return "(\(expression)) COLLATE \(term.collation) = (SELECT \(expression)\(new))"
     }
   }
@@ -121,20 +129,24 @@ struct Displacement {
   /// The new row as a subquery whose columns have the names, collations and affinities of the
   /// table's. So the expression's own text gives what it will give in the index.
   ///
-  /// NEW.c has the collation of the column but not its affinity (expr.c, sqlite3ExprAffinity knows
-  /// TK_COLUMN, not TK_TRIGGER). A CAST restores it, except BLOB, which differs from none when two
-  /// columns are compared; so the columns of an empty SELECT go first, from which SQLite takes the
-  /// affinities of a compound (select.c), and LIMIT keeps it from being taken apart again.
-  private func newRow(_ columns: [Int]) -> String {
+  /// NEW.c has the value that the row will have and the collation of the column, but not its
+  /// affinity (expr.c, sqlite3ExprAffinity knows TK_COLUMN, not TK_TRIGGER). So the columns of an
+  /// empty SELECT go first, from which SQLite takes the affinities of a compound (select.c), and
+  /// LIMIT keeps it from being taken apart again.
+  private func newRow(of index: UniqueIndex, _ mentions: [Int]) -> String {
+    let columns = Set(mentions + index.predicateMentions).sorted()
     // Each name twice: RENAME COLUMN changes the column, not what it is called here.
-    let names = columns.map { quoted(schema.columns[$0].name) }
-      .map { "\($0) AS \($0)" }.joined(separator: ", ")
-    let values = columns.map { column in
+    var names = columns.map { quoted(schema.columns[$0].name) }.map { "\($0) AS \($0)" }
+    var values = columns.map { column in
       let collation = schema.columns[column].collation
-      return castValue(of: column) + (collation == "BINARY" ? "" : " COLLATE \(collation)")
-    }.joined(separator: ", ")
-    return "SELECT \(names) FROM \(quoted(schema.name)) WHERE 0 "
-      + "UNION ALL SELECT \(values) LIMIT 1"
+      return typedValue(of: column) + (collation == "BINARY" ? "" : " COLLATE \(collation)")
+    }
+    if index.predicateMentionsRowID {
+      names += schema.rowIDNames.map { "\($0) AS \($0)" }
+      values += schema.rowIDNames.map { "NEW.\($0)" }
+    }
+    return "SELECT \(names.joined(separator: ", ")) FROM \(quoted(schema.name)) WHERE 0 "
+      + "UNION ALL SELECT \(values.joined(separator: ", ")) LIMIT 1"
   }
 
   /// The value that the row will have: REPLACE turns an explicit NULL into the column's default.
@@ -147,13 +159,15 @@ struct Displacement {
     return "coalesce(\(new), \(value.sql))"
   }
 
-  private func castValue(of column: Int) -> String {
+  /// The value as an expression that lets a compound keep the affinity of the column.
+  ///
+  /// It is lost where others of its SELECTs may give text in a column of numbers, or numbers in one
+  /// of text (since 3.41). A function may give anything, and NEW.c is taken for a number.
+  private func typedValue(of column: Int) -> String {
     switch schema.columns[column].affinity {
     case .blob: value(of: column)
     case .text: "CAST(\(value(of: column)) AS TEXT)"
-    case .real: "CAST(\(value(of: column)) AS REAL)"
-    // As an affinity the two are one; as a CAST, INTEGER would cut a fraction off.
-    case .integer, .numeric: "CAST(\(value(of: column)) AS NUMERIC)"
+    case .real, .integer, .numeric: "NEW.\(quoted(schema.columns[column].name))"
     }
   }
 
@@ -167,33 +181,56 @@ struct Displacement {
   /// When the new row's terms cannot be known yet, so that every row of the index is noted.
   private func doubts(about index: UniqueIndex, on event: Event) -> [String] {
     var doubts: [String] = []
-    func add(_ doubt: String) { if !doubts.contains(doubt) { doubts.append(doubt) } }
-    func name(_ column: Int) -> String { "NEW.\(quoted(schema.columns[column].name))" }
+    func add(_ more: [String]) { doubts += more.filter { !doubts.contains($0) } }
     for term in index.terms {
-      var isExpression = false
-      if case .expression = term.source { isExpression = true }
       for column in mentions(of: term) {
-        // The default is an expression: what it gives this time is not known.
-        if hasDefault(column), schema.columns[column].constantDefault == nil {
-          add("\(name(column)) IS NULL")
-        }
-        // The CAST would change the value, such as a text in a column of numbers.
-        if isExpression, schema.columns[column].affinity != .blob {
-          add("\(castValue(of: column)) IS NOT \(value(of: column))")
-        }
-        let sources = schema.columns[column].sources
-        // A generated column was computed from the NULL, not from the default.
-        for source in sources where hasDefault(source) { add("\(name(source)) IS NULL") }
-        // "the value of NEW.rowid is undefined in a BEFORE INSERT trigger in which the rowid is
-        // not explicitly set" (sqlite.org/lang_createtrigger.html): it is -1.
-        let isComputed = isExpression || !sources.isEmpty
-        if event == .insert, isComputed, schema.hasIntegerKey,
-          (sources + [column]).contains(schema.key[0])
-        {
-          add("\(name(schema.key[0])) = -1")
-        }
+        add(self.doubts(about: column, isInExpression: term.isExpression, on: event))
       }
     }
+    guard index.predicate != nil, index.terms.contains(where: \.isExpression) else {
+      return doubts
+    }
+    for column in index.predicateMentions {
+      add(self.doubts(about: column, isInExpression: true, on: event))
+    }
+    if index.predicateMentionsRowID, event == .insert, let name = schema.rowIDName {
+      add(["NEW.\(name) = -1"])
+    }
     return doubts
+  }
+
+  private func doubts(
+    about column: Int, isInExpression: Bool, on event: Event
+  ) -> [String] {
+    var doubts: [String] = []
+    func name(_ column: Int) -> String { "NEW.\(quoted(schema.columns[column].name))" }
+    let affinity = schema.columns[column].affinity
+    // The default is an expression, and what it gives this time is not known; or it is left out.
+    let isLeftOut = isInExpression && ![.blob, .text].contains(affinity)
+    if hasDefault(column), isLeftOut || schema.columns[column].constantDefault == nil {
+      doubts.append("\(name(column)) IS NULL")
+    }
+    // The CAST would change the value: a column of text has a BLOB.
+    if isInExpression, affinity == .text {
+      doubts.append("\(typedValue(of: column)) IS NOT \(value(of: column))")
+    }
+    let sources = schema.columns[column].sources
+    // A generated column was computed from the NULL, not from the default.
+    doubts += sources.filter(hasDefault).map { "\(name($0)) IS NULL" }
+    // "the value of NEW.rowid is undefined in a BEFORE INSERT trigger in which the rowid is
+    // not explicitly set" (sqlite.org/lang_createtrigger.html): it is -1.
+    let isComputed = isInExpression || !sources.isEmpty
+    if event == .insert, isComputed, schema.hasIntegerKey,
+      (sources + [column]).contains(schema.key[0])
+    {
+      doubts.append("\(name(schema.key[0])) = -1")
+    }
+    return doubts
+  }
+}
+
+extension UniqueIndex.Term {
+  fileprivate var isExpression: Bool {
+    if case .expression = source { true } else { false }
   }
 }

@@ -86,7 +86,7 @@ struct TriggerText {
   /// What an UPDATE may call the columns of the key.
   private var keyNames: String {
     let names = schema.key.map { schema.columns[$0].name }
-    let rowID = schema.hasIntegerKey ? schema.rowIDName.map { [$0] } ?? [] : []
+    let rowID = schema.hasIntegerKey ? schema.rowIDNames : []
     return (names + rowID).map(quoted).joined(separator: ", ")
   }
 

@@ -66,9 +66,9 @@ struct SchemaReader {
       isWithoutRowID: isWithoutRowID, isStrict: isStrict, uniqueIndexes: unique,
       foreignKeys: try foreignKeys(of: name),
       hasRepeatedKeyColumn: keyTerms.count > key.count,
-      rowIDName: isWithoutRowID
-        ? nil
-        : rowIDNames.first { name in !columns.contains { isSameName($0.name, name) } },
+      rowIDNames: isWithoutRowID
+        ? []
+        : rowIDNames.filter { name in !columns.contains { isSameName($0.name, name) } },
       shippedColumns: columns.indices.filter { !columns[$0].isGenerated })
   }
 

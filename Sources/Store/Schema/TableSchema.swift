@@ -20,7 +20,9 @@ package struct TableSchema: Sendable, Equatable {
   /// True if the key names a column twice, with two collations; such a table is refused.
   package let hasRepeatedKeyColumn: Bool
   /// The name under which the rowid can be reached; nil if there is none or columns hide it.
-  package let rowIDName: String?
+  package var rowIDName: String? { rowIDNames.first }
+  /// All such names.
+  package let rowIDNames: [String]
   /// The columns whose values travel: all but the generated ones.
   package let shippedColumns: [Int]
 
