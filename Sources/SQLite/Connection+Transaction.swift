@@ -84,6 +84,22 @@ extension Connection {
     }
   }
 
+  /// Runs SQL as it is stored: with strings in double quotes, which were allowed when it was made.
+  package func asStored<Result>(
+    _ body: () throws(SQLiteError) -> Result
+  ) throws(SQLiteError) -> Result {
+    try set(.doubleQuotedStrings, to: true)
+    let result: Result
+    do {
+      result = try body()
+    } catch {
+      try set(.doubleQuotedStrings, to: false)
+      throw error
+    }
+    try set(.doubleQuotedStrings, to: false)
+    return result
+  }
+
   /// Ends the running statement of this connection; may be called from another thread.
   package func interrupt() { sqlite3_interrupt(handle) }
 

@@ -63,6 +63,21 @@ import Testing
     #expect(try compare(first, with: second) == SchemaAdoption())
   }
 
+  @Test func `adds what has strings in double quotes`() throws {
+    let (first, second) = try pair(
+      """
+      CREATE TABLE ticket(id TEXT PRIMARY KEY, state TEXT CHECK (state IN ("open", "closed")));
+      ALTER TABLE patient ADD COLUMN state TEXT CHECK (state <> "gone");
+      CREATE UNIQUE INDEX one_open ON note(text) WHERE text = "open"
+      """)
+    #expect(try adopt(second, from: first).differences == [])
+    #expect(Set(try objects(second)) == Set(try objects(first)))
+    #expect(try compare(second, with: first) == SchemaAdoption())
+    #expect(throws: SQLiteError.self) {
+      try second.store.connection.prepare("SELECT \"no column\"")
+    }
+  }
+
   @Test(arguments: ["'note'", "note", "\"note\"", "'noted'"])
   func `fills a full-text index of another table's content`(content: String) throws {
     let (first, second) = try pair(

@@ -31,6 +31,27 @@ import Testing
     #expect(try replica.store.schemaCopy.objects().map(\.name).contains("x"))
   }
 
+  /// As SQLite takes them where it is not told otherwise.
+  @Test func `what has strings in double quotes is made`() throws {
+    let first = try TestReplica(
+      1,
+      schema: """
+        CREATE TABLE visit(id TEXT PRIMARY KEY, state TEXT CHECK (state IN ("open", "closed")));
+        CREATE UNIQUE INDEX one_open ON visit(id) WHERE state = "open";
+        """, tracking: ["visit"])
+    try first.write("INSERT INTO visit VALUES ('v', 'open')")
+    try first.foldAll()
+    let second = try TestReplica(2)
+    let objects = try first.store.schemaCopy.objects()
+    #expect(try SchemaCopy.create(objects, on: second.store.connection) == [])
+    #expect(try second.store.schemaCopy.objects() == objects)
+    try second.pull(from: first)
+    #expect(try second.content("visit") == first.content("visit"))
+    #expect(throws: SQLiteError.self) {
+      try second.store.connection.prepare("SELECT \"no column\"")
+    }
+  }
+
   private static let book = "CREATE TABLE alembic_version(version_num VARCHAR(32) NOT NULL)"
 
   private static func entry(_ table: String, _ column: String) -> SchemaObject {
@@ -49,6 +70,26 @@ import Testing
     #expect(try second.prepareRows("SELECT version_num FROM alembic_version") == ["ae10"])
     #expect(try second.value("PRAGMA user_version") == .integer(7))
     #expect(try second.value("SELECT count(*) FROM note") == .integer(0))
+  }
+
+  @Test(arguments: [
+    ("CREATE TABLE x(a PRIMARY KEY, b AS (absent(a)))", false),
+    ("CREATE VIRTUAL TABLE x USING absent(a)", true),
+  ])
+  func `no book is taken over without a table that its migrations have made`(
+    sql: String, isTaken: Bool
+  ) throws {
+    let replica = try TestReplica(1)
+    let objects = [
+      SchemaObject(kind: .table, name: "alembic_version", sql: Self.book),
+      SchemaObject(kind: .table, name: "x", sql: sql),
+      Self.entry("alembic_version", "version_num"),
+      SchemaObject(.number, of: "user_version", [.init(column: "", value: .integer(7))]),
+    ]
+    #expect(try SchemaCopy.create(objects, on: replica.store.connection).count == 1)
+    let taken = try replica.prepareRows("SELECT version_num FROM alembic_version")
+    #expect(taken == (isTaken ? ["ae10"] : []))
+    #expect(try replica.value("PRAGMA user_version") == .integer(isTaken ? 7 : 0))
   }
 
   /// The machine that joins has not migrated yet, or its inviter has not.

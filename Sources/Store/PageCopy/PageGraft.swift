@@ -154,7 +154,7 @@ package final class PageGraft {
       guard let sql = object.statement(in: "copy") else {
         throw .rows("\(object.name) is defined in a way that is not known")
       }
-      try replica.execute(sql)
+      try replica.asStored { () throws(SQLiteError) in try replica.execute(sql) }
     }
     guard object.isTable, try replica.row("SELECT 1 FROM main.\(name) LIMIT 1") != nil else {
       return

@@ -75,7 +75,7 @@ package final class PageSource {
       guard let sql = object.statement(in: Self.copy) else {
         throw .rows("\(object.name) is defined in a way that is not known")
       }
-      try connection.execute(sql)
+      try connection.asStored { () throws(SQLiteError) in try connection.execute(sql) }
     }
     // Without columns that SQLite works out, which nobody may write.
     let columns = try connection.rows(

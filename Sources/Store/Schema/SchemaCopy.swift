@@ -103,10 +103,12 @@ package struct SchemaCopy {
     _ objects: [SchemaObject], on connection: Connection
   ) throws(SQLiteError) {
     let renames = Renames(connection: connection)
+    let virtual = try VirtualTable.all(on: connection)
     for object in objects where object.kind == .entry && object.name == toldNames {
       let fields = object.fields.map { ($0.column, $0.value.sqlite.string ?? "") }
       guard let (table, name) = fields.first, !TableSchema.isReserved(table),
         !TableSchema.isReserved(name), table != TableNames.owner,
+        !virtual.contains(where: { $0.keeps(name) }),
         let schema = (try? TableSchema.read(name, on: connection)) ?? nil,
         try renames.read(table).known.isEmpty
       else { continue }
@@ -230,6 +232,11 @@ package struct SchemaCopy {
   ) throws(SQLiteError) -> [String] {
     var remarks: [String] = []
     var made: Set<String> = []
+    var isWhole = true
+    func leaveOut(_ object: SchemaObject, _ why: String) {
+      remarks.append("\(object.name) was left out: \(why)")
+      if object.isPlainTable { isWhole = false }
+    }
     let present = try connection.rows(
       """
       SELECT name, type FROM main.sqlite_schema
@@ -244,25 +251,35 @@ package struct SchemaCopy {
       guard exists == nil, !TableSchema.isReserved(object.name) else { continue }
       let others = object.kind == .table ? namesakes[folded(object.name)] ?? [] : []
       if let own = tables.first(where: { others.contains(folded($0)) }) {
-        remarks.append("\(object.name) was left out: this file has it as \(own)")
+        leaveOut(object, "this file has it as \(own)")
         continue
       }
       guard SQLText(object.sql).isStoredObject else {
-        remarks.append("\(object.name) was left out: it is no CREATE statement as stored")
+        leaveOut(object, "it is no CREATE statement as stored")
         continue
       }
       do throws(SQLiteError) {
-        _ = try connection.prepare(object.sql).step()
+        try connection.asStored { () throws(SQLiteError) in
+          _ = try connection.prepare(object.sql).step()
+        }
         made.insert(folded(object.name))
       } catch {
         // A full disk says nothing about the object, and may have ended the transaction.
         guard error.isRefusal else { throw error }
-        remarks.append("\(object.name) was left out: \(error.message)")
+        leaveOut(object, error.message)
       }
     }
-    if present.isEmpty { try takeOver(objects, made: made, on: connection) }
+    // Their tool would never make the table that is missing.
+    if present.isEmpty, isWhole { try takeOver(objects, made: made, on: connection) }
     try takeNames(objects, on: connection)
     return remarks
+  }
+}
+
+extension SchemaObject {
+  /// A table whose rows the file itself keeps.
+  fileprivate var isPlainTable: Bool {
+    kind == .table && SQLText(sql).tokens.dropFirst().first?.isWord("VIRTUAL") != true
   }
 }
 

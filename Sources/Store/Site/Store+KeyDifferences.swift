@@ -15,7 +15,9 @@ extension Store {
     in path: String, from objects: [SchemaObject]
   ) throws(StoreError) -> [KeyDifference] {
     let (local, site) = try reporting { () throws(SQLiteError) in
-      (try Connection(path: path, mode: .readOnly), try Connection(path: ":memory:"))
+      let site = try Connection(path: ":memory:")
+      try site.set(.doubleQuotedStrings, to: true)
+      return (try Connection(path: path, mode: .readOnly), site)
     }
     var differences: [KeyDifference] = []
     for object in objects where object.kind == .table && !TableSchema.isReserved(object.name) {

@@ -24,7 +24,9 @@ extension Store {
       adoption.steps = []
       for step in steps {
         do throws(SQLiteError) {
-          _ = try connection.prepare(step.sql).step()
+          try connection.asStored { () throws(SQLiteError) in
+            _ = try connection.prepare(step.sql).step()
+          }
           adoption.steps.append(step)
         } catch {
           // A full disk says nothing about the object, and may have ended the transaction.
