@@ -23,6 +23,8 @@ struct Remake: Equatable {
   /// Of the moved ones those that had another default. A default counts for nothing, so of a row
   /// that has the new one the hash does not tell whether it had the old one: it counts as changed.
   private(set) var renewed: Set<UInt64> = []
+  /// Columns that are GENERATED now and were not: what they counted is gone.
+  private(set) var computed: Set<UInt64> = []
   /// References to a table that has become the site's, by their links: rows that were written
   /// before do not say yet which row of it they mean.
   private(set) var naming: Set<UInt64> = []
@@ -35,7 +37,12 @@ struct Remake: Equatable {
 
   init(from known: [ColumnNames.Known], to present: [ColumnNames.Known]) {
     for column in present {
-      guard let old = known.first(where: { isSameName($0.first, column.first) }) else {
+      let old = known.first { isSameName($0.first, column.first) }
+      guard !column.isGenerated else {
+        if let old, !old.isGenerated { computed.insert(ContentHash.column(column.first)) }
+        continue
+      }
+      guard let old else {
         moved.insert(ContentHash.column(column.first))
         added.insert(ContentHash.column(column.first))
         continue
@@ -50,9 +57,8 @@ struct Remake: Equatable {
         renewed.insert(ContentHash.column(column.first))
       }
     }
-    if known.contains(where: { old in !present.contains { isSameName($0.first, old.first) } }) {
-      isVague = true
-    }
+    let isGone = known.contains { old in !present.contains { isSameName($0.first, old.first) } }
+    if isGone || !computed.isEmpty { isVague = true }
   }
 
   /// Whether it tells anything of rows.
@@ -67,6 +73,7 @@ struct Remake: Equatable {
     fills.merge(other.fills) { known, _ in known }
     renewed.formUnion(other.renewed)
     naming.formUnion(other.naming)
+    computed.formUnion(other.computed)
   }
 
   /// Looks what the migration has put into the columns that are new.
@@ -108,9 +115,6 @@ struct Remake: Equatable {
   /// Nothing tells any more which rows a program has written since.
   mutating func blur() { isVague = true }
 
-  /// Columns that are tried, at most: each of them may count or not.
-  private static let limit = 8
-
   /// What a row is to a version of before the migration.
   enum Likeness {
     /// It shows the same, but for what the migration put there.
@@ -129,7 +133,8 @@ struct Remake: Equatable {
       return .image
     }
     if isVague { return .perhaps }
-    return try match(hash, row, statements, beside, on: connection) == nil ? .edit : .perhaps
+    guard let search = try search(row, statements, beside, on: connection) else { return .edit }
+    return search.isTooWide || search.counts(hash) != nil ? .perhaps : .edit
   }
 
   /// The columns that count otherwise than they are declared now, and whether they do. This is so
@@ -142,56 +147,44 @@ struct Remake: Equatable {
     settled: Set<UInt64> = [], asFilled: Bool = false, on connection: Connection
   ) throws(SQLiteError) -> [UInt64: Bool]? {
     if row.hash(beside) == hash { return [:] }
+    return try search(
+      row, statements, beside, settled: settled, asFilled: asFilled, on: connection
+    )?.counts(hash)
+  }
+
+  /// Nil for a long row.
+  private func search(
+    _ row: StandingRow, _ statements: RowStatements, _ beside: Beside,
+    settled: Set<UInt64> = [], asFilled: Bool = false, on connection: Connection
+  ) throws(SQLiteError) -> RemakeSearch? {
     guard let values = row.values else { return nil }
-    var base = ContentHash()
-    var open: [Open] = []
+    var search = RemakeSearch()
     for (place, value) in values.enumerated() {
       let column = statements.columnHashes[place]
-      let isKnown = settled.contains(column) || beside.places.contains(place)
+      let (isKnown, isDefault) = (
+        settled.contains(column) || beside.places.contains(place),
+        statements.defaults[place] == value
+      )
       if moved.contains(column), !isKnown {
         let isFilled =
-          !asFilled || statements.defaults[place] == value
-          || fills[column].map { $0 == Self.sum(column, value) } ?? true
+          !asFilled || isDefault || fills[column].map { $0 == Self.sum(column, value) } ?? true
         var forms = [value] + (beside.writtenOver[place].map { [$0.value] } ?? [])
         if retyped.contains(column) {
           forms += try statements.others(of: value, in: place, on: connection)
         }
-        open.append(Open(column: column, isFilled: isFilled, forms: forms))
-      } else if statements.defaults[place] != value {
-        base.add(column: column, value)
+        var open = RemakeSearch.Open(column: column, isFilled: isFilled, forms: forms)
+        if beside.writtenOver[place] == nil {
+          open.isNew = isFilled && added.contains(column)
+          let isAlike = !added.union(retyped).union(renewed).contains(column)
+          open.likely = open.isNew ? false : isAlike ? !isDefault : nil
+        }
+        search.open.append(open)
+      } else if !isDefault {
+        search.base.add(column: column, value)
       }
     }
-    beside.add(to: &base)
-    guard open.count <= Self.limit else { return nil }
-    return Self.counts(open[...], base, hash)
-  }
-
-  /// A column of a row that may have counted otherwise before the migration.
-  private struct Open {
-    let column: UInt64
-    /// Whether it may have counted nothing.
-    let isFilled: Bool
-    /// What it may have counted.
-    let forms: [Replication.Value]
-  }
-
-  /// Which of the open columns count, in one of their forms, where the sum is to be `hash`.
-  private static func counts(
-    _ open: ArraySlice<Open>, _ base: ContentHash, _ hash: UInt64
-  ) -> [UInt64: Bool]? {
-    guard let first = open.first else { return base.value == hash ? [:] : nil }
-    if first.isFilled, var found = counts(open.dropFirst(), base, hash) {
-      found[first.column] = false
-      return found
-    }
-    for form in first.forms {
-      var sum = base
-      sum.add(column: first.column, form)
-      guard var found = counts(open.dropFirst(), sum, hash) else { continue }
-      found[first.column] = true
-      return found
-    }
-    return nil
+    beside.add(to: &search.base)
+    return search
   }
 
   /// Whether a row refers to somebody by one of these links whom its version does not name.
@@ -215,7 +208,9 @@ struct Remake: Equatable {
 
 extension Remake {
   func write(to writer: inout ByteWriter) {
-    let others = [(2, renewed), (4, retyped), (16, naming), (8, added)].filter { !$0.1.isEmpty }
+    let others = [
+      (2, renewed), (4, retyped), (16, naming), (32, computed), (8, added),
+    ].filter { !$0.1.isEmpty }
     writer.byte(others.reduce(isVague ? 1 : 0) { $0 | UInt8($1.0) })
     for columns in [moved] + others.map(\.1) {
       writer.uint(columns.count)
@@ -236,6 +231,7 @@ extension Remake {
     if flags & 2 != 0 { renewed = try Self.columns(from: &reader) }
     if flags & 4 != 0 { retyped = try Self.columns(from: &reader) }
     if flags & 16 != 0 { naming = try Self.columns(from: &reader) }
+    if flags & 32 != 0 { computed = try Self.columns(from: &reader) }
     guard flags & 8 != 0 else { return }
     added = try Self.columns(from: &reader)
     for _ in 0..<(try reader.count("remake", limit: Limits.columns)) {

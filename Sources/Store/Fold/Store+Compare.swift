@@ -249,6 +249,10 @@ extension Store {
     else { return try fold(table, key, row, madeAt: now, &edits) }
     let shelved = try shelf.entry(table: table.id, key: key)
     let beside = try row.beside(shelved, statements, key, on: connection)
+    let isElsewhere = try shelved?.why.isWhole == true || putBacks.contains(table, key)
+    if try !isElsewhere && isComputed(row, old, table, key, remake, beside) {
+      return try keepRest(of: row, table, key, added: [])
+    }
     let copy =
       try shelved?.why.isWhole == true
       ? nil : copied(row, from: old, by: remake, statements, beside, at: now)
@@ -258,6 +262,27 @@ extension Store {
     try fold(
       table, key, row, madeAt: copy?.madeAt ?? now, isImage: copy?.isImage ?? false,
       isRenewed: isToName || remake.renews(row, statements), &edits)
+  }
+
+  /// Whether a row is as its version says, if columns that are GENERATED now counted what they
+  /// show: then they are as if they were dropped in place.
+  private func isComputed(
+    _ row: StandingRow, _ old: Version, _ table: ReplicaTable, _ key: Key, _ remake: Remake,
+    _ beside: Beside
+  ) throws(SQLiteError) -> Bool {
+    guard let statements = table.statements, let schema = table.schema else { return false }
+    let columns = schema.columns.filter {
+      $0.isGenerated && remake.computed.contains(ContentHash.column($0.name))
+    }
+    guard !columns.isEmpty, row.hash(beside) != old.hash else { return false }
+    let names = columns.map { quoted($0.name) }.joined(separator: ", ")
+    let values = try connection.row(statements.select(names), (key.values ?? []).map(\.sqlite))
+    var sum = row.content
+    for (column, value) in zip(columns, values ?? []) {
+      sum.add(column: ContentHash.column(column.name), Replication.Value(value))
+    }
+    beside.add(to: &sum)
+    return sum.value == old.hash
   }
 
   /// When a row was made that a migration may have made of a version, and whether it is an image of

@@ -39,6 +39,12 @@ struct ColumnNames: Equatable {
       return hasOutgrownNull || parts.count == 4 && parts[2].isEmpty
     }
 
+    /// Whether it is computed from others: it counts nothing.
+    var isGenerated: Bool {
+      let parts = declaration.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false)
+      return parts.count == 5 && parts[3] == "generated"
+    }
+
     /// Whether it belongs to the key: its place there is the last part of the declaration.
     var isOfKey: Bool { !declaration.hasSuffix("|") }
 
