@@ -9,7 +9,8 @@ import Testing
     "flyway_schema_history", "__EFMigrationsHistory", "_sqlx_migrations", "knex_migrations",
     "knex_migrations_lock", "SequelizeMeta", "_prisma_migrations", "goose_db_version",
     "grdb_migrations", "room_master_table", "phinxlog", "doctrine_migration_versions",
-    "acl_phinxlog",
+    "acl_phinxlog", "adonis_schema", "adonis_schema_versions", "payload_migrations",
+    "typeorm_metadata",
   ])
   func `a book is known by its name`(_ name: String) {
     #expect(MigrationBook.isOne(name, columns: ["whatever"]))
@@ -20,6 +21,13 @@ import Testing
     #expect(MigrationBook.isOne("migrations", columns: ["id", "migration", "batch"]))
     #expect(MigrationBook.isOne("Migrations", columns: ["ID", "timestamp", "name"]))
     #expect(!MigrationBook.isOne("migrations", columns: ["id", "bird", "from_place", "to_place"]))
+    let flyway = [
+      "installed_rank", "version", "description", "type", "script", "checksum", "installed_by",
+      "installed_on", "execution_time", "success",
+    ]
+    #expect(MigrationBook.isOne("schema_version", columns: flyway))
+    #expect(MigrationBook.isOne("SCHEMA_VERSION", columns: ["version_rank"] + flyway))
+    #expect(!MigrationBook.isOne("schema_version", columns: ["version", "description"]))
     #expect(!MigrationBook.isOne("patient", columns: ["id", "migration", "batch"]))
     #expect(!MigrationBook.isOne("my_django_migrations", columns: ["id"]))
   }

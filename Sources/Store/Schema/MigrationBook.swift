@@ -30,10 +30,12 @@ package enum MigrationBook {
     "schema_migrations", "ar_internal_metadata",
     // PHP: Phinx, CakePHP, Doctrine.
     "phinxlog", "cake_migrations", "cake_seeds", "doctrine_migration_versions",
-    // JavaScript: Knex, Sequelize, Prisma, Drizzle, MikroORM, Kysely, Cloudflare D1.
+    // JavaScript: Knex, Sequelize, Prisma, Drizzle, MikroORM, Kysely, Cloudflare D1, AdonisJS,
+    // Payload, TypeORM.
     "knex_migrations", "knex_migrations_lock", "sequelizemeta", "sequelizedata",
     "_prisma_migrations", "__drizzle_migrations", "mikro_orm_migrations", "kysely_migration",
-    "kysely_migration_lock", "d1_migrations",
+    "kysely_migration_lock", "d1_migrations", "adonis_schema", "adonis_schema_versions",
+    "payload_migrations", "typeorm_metadata",
     // JVM: Flyway, Liquibase, Room, Exposed.
     "flyway_schema_history", "databasechangelog", "databasechangeloglock", "room_master_table",
     "android_metadata",
@@ -60,6 +62,13 @@ package enum MigrationBook {
     "migration_versions": [["version"], ["version", "executed_at"]],
     // FluentMigrator.
     "versioninfo": [["version", "appliedon", "description"]],
+    // Flyway before its version 5, and before 4.
+    "schema_version": [flyway, flyway.union(["version_rank"])],
+  ]
+
+  private static let flyway: Set = [
+    "installed_rank", "version", "description", "type", "script", "checksum", "installed_by",
+    "installed_on", "execution_time", "success",
   ]
 }
 
