@@ -88,6 +88,25 @@ import Testing
     }
   }
 
+  @Test func `a virtual table whose module is missing takes away no table that is tracked`()
+    throws
+  {
+    let replica = try TestReplica(
+      1, schema: "CREATE TABLE map_nodes(id TEXT PRIMARY KEY NOT NULL)", tracking: ["map_nodes"])
+    try replica.write(
+      """
+      PRAGMA writable_schema = ON;
+      INSERT INTO sqlite_schema VALUES ('table', 'map', 'map', 0,
+        'CREATE VIRTUAL TABLE map USING absent(x)');
+      PRAGMA writable_schema = RESET;
+      DROP TABLE map_nodes; CREATE TABLE map_nodes(id TEXT PRIMARY KEY NOT NULL, x);
+      INSERT INTO map_nodes VALUES ('a', 1)
+      """)
+    try replica.foldAll()
+    #expect(replica.store.tables.table("map_nodes")?.isHere == true)
+    #expect(try replica.value("SELECT count(*) FROM _flotilla_rows_map_nodes") == .integer(1))
+  }
+
   @Test func `near names are shown`() throws {
     let connection = try Connection(path: ":memory:", mode: .create)
     try connection.execute("CREATE TABLE customers(a); CREATE TABLE orders(a); CREATE TABLE x(a)")

@@ -46,15 +46,18 @@ package enum Trackability: Sendable, Equatable {
   /// The table's schema if it can hold rows of the site, whatever rows are in it now.
   ///
   /// The site's settings come from peers: one that names a table of Flotilla's or a part of a
-  /// virtual table must not open it to them.
+  /// virtual table must not open it to them. What was the site's here before (`isKnown`) is no part
+  /// of one whose module nobody knows.
   static func schema(
-    of name: String, id: Int64, among objects: StoredObjects, on connection: Connection,
-    _ schemas: SchemaCache
+    of name: String, id: Int64, isKnown: Bool = false, among objects: StoredObjects,
+    on connection: Connection, _ schemas: SchemaCache
   ) throws(StoreError) -> SchemaCache.Known? {
     if !Tables.isSettings(name) {
       if TableSchema.isReserved(name) { return nil }
       // In a plain file what is no ordinary table is not found.
-      if !objects.isPlain, try refusalByKind(name, connection) != nil { return nil }
+      if !objects.isPlain, try refusalByKind(name, isKnown: isKnown, connection) != nil {
+        return nil
+      }
     }
     do {
       guard let known = try schemas.read(name, id: id, among: objects, on: connection),
@@ -72,7 +75,7 @@ package enum Trackability: Sendable, Equatable {
 
   /// Refuses what is no table of the application's own.
   private static func refusalByKind(
-    _ name: String, _ connection: Connection
+    _ name: String, isKnown: Bool = false, _ connection: Connection
   ) throws(StoreError) -> Trackability? {
     if TableSchema.isReserved(name) {
       return .refused(
@@ -108,7 +111,8 @@ package enum Trackability: Sendable, Equatable {
         reason: "\(quoted(name)) is a virtual table: its rows are kept by an extension",
         remedy: "Track the table that it is made from; triggers fill it at every node.")
     }
-    guard let keeper = virtual.first(where: { $0.keeps(name) }) else { return nil }
+    let keepers = virtual.filter { $0.isKnown || !isKnown }
+    guard let keeper = keepers.first(where: { $0.keeps(name) }) else { return nil }
     return .refused(
       reason: "\(quoted(name)) \(keeper.isKnown ? "is" : "seems to be") a part of the virtual "
         + "table \(quoted(keeper.name))",

@@ -107,7 +107,9 @@ package final class Tables: FilePart {
       if !isFilled { awaited.append(nameHere) }
       var known =
         isHere && isFilled
-        ? try Trackability.schema(of: nameHere, id: id, among: objects, on: connection, schemas)
+        ? try Trackability.schema(
+          of: nameHere, id: id, isKnown: seen.contains(folded(name)),
+          among: objects, on: connection, schemas)
         : nil
       known?.take(name, columns[folded(name)])
       add(
