@@ -66,10 +66,15 @@ extension Store {
   ) throws {
     var candidates: [Settlement.Candidate] = []
     var others: [PendingTable.Item] = []
+    var orphans: [PendingTable.Item] = []
     var rows: Set<Export.RowID> = []
     for item in items {
       let opinion = try opinion(on: item)
       if opinion?.isByName == true, anchor.deferral.hasContent { continue }
+      if opinion?.awaitsParent == true {
+        orphans.append(item)
+        continue
+      }
       guard let opinion, opinion.judgement == .accepted,
         let candidate = try settlement.candidate(
           item, opinion.entry, opinion.table, opinion.standing, at: now)
@@ -79,6 +84,10 @@ extension Store {
       }
       let isFirst = rows.insert(Export.RowID(table: item.table, key: item.key)).inserted
       if isFirst { candidates.append(candidate) }
+    }
+    // Of what else is left one may be the parent.
+    if candidates.isEmpty, others.isEmpty {
+      return try judge(orphans, .refuted, &edits, at: now)
     }
     try judge(others, .tried, &edits, at: now)
     let fitting = try settlement.fitting(candidates).map(\.item)
@@ -123,7 +132,7 @@ extension Store {
     var judgement: Judgement
     /// Whether it would be accepted, and what it says is not here.
     var isByName = false
-    /// Whether a row to which it refers may yet come to stand.
+    /// Whether a row to which it refers may yet come to stand, and another has its number.
     var awaitsParent = false
 
     func hasSeenStanding(_ edit: Version) -> Bool {
@@ -194,16 +203,15 @@ extension Store {
       let isLogged = standing.map { viewpoint.isLost($0, to: item.version) } ?? false
       left = try leaving(opinion.held, to: item.version, isLogged: isLogged, table, item.key)
       switch fitting {
+      case .refuted: judgement = .rejected(opinion.awaitsParent ? .keyCollision : .parked)
+      case _ where opinion.awaitsParent: return anchor.deferral.putOff(edit)
       case .assumed: break
-      case .refuted: judgement = .rejected(.parked)
       case .tried where opinion.isByName && anchor.deferral.hasContent:
         // What was made over it may be among these, and decides about it.
         return anchor.deferral.putOff(edit, isByName: true)
       case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
         // What was made over it gave way, and what it says cannot be shown.
         judgement = .rejected(.unseen)
-      case .tried where opinion.awaitsParent:
-        return anchor.deferral.putOff(edit)
       case .tried:
         let candidate = try settlement.candidate(item, entry, table, standing, at: now)
         if let candidate {

@@ -80,7 +80,7 @@ struct MovedRows {
   /// Where the rows are that an edit refers to by their numbers.
   enum Meaning {
     case here
-    /// One may yet come to stand.
+    /// One may yet come to stand; until then another row has its number.
     case mayCome
     /// One has another number, or is to get one: the author hangs the edit under it again.
     case elsewhere
@@ -102,7 +102,7 @@ struct MovedRows {
       if !origins.frontier.covers(meant.row.row)
         || waits.contains(where: { $0.version.created == meant.row.row })
       {
-        mayCome = true
+        mayCome = mayCome || isTaken
         continue
       }
       guard case .here = try whereabouts(meant.place) else { return .elsewhere }

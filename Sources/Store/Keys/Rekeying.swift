@@ -171,13 +171,19 @@ struct Rekeying {
   }
 
   /// A row whose key holds the number of another one has it again once that is free: what was under
-  /// it has gone with a row that had the same number.
+  /// it has gone with a row that had the same number. Any other that the anchor has not taken comes
+  /// back if all to which it refers gets its number after all.
   private mutating func startAgain(_ item: MovingRows.Item, _ table: ReplicaTable) throws {
-    guard parentage.derived.contains(table.id),
-      let standing = try store.versions.version(table: table.id, key: item.key),
+    guard let standing = try store.versions.version(table: table.id, key: item.key),
       standing.isDeleted, !standing.hasSeen(item.version.created),
-      isForMe(item.version, under: standing), try isInPlace(item.version, table, under: item.key)
+      isForMe(item.version, under: standing)
     else { return }
+    if parentage.derived.contains(table.id) {
+      guard try isInPlace(item.version, table, under: item.key) else { return }
+    } else {
+      let meant = parentage.meant(by: item.version, item.entry, table, among: store.tables)
+      guard try !meant.isEmpty && meant.allSatisfy(isInPlace) else { return }
+    }
     put(
       Row(
         table: table, key: item.key, version: item.version, before: item.entry,
