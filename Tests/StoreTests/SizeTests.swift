@@ -71,6 +71,13 @@ import Testing
         == .integer(10_000))
     #expect(try a.value("SELECT min(id) FROM _flotilla_conflict") == .integer(51))
     a.clock += 401 * 86_400_000
+    // While the time of the site is not known, the clock of the machine may say anything.
+    let unknown = Instant(uptime: 1, wall: a.clock, site: nil)
+    try a.store.conflictLog.trim(at: unknown)
+    try a.store.conflictLog.setBounds(count: nil, days: 30, at: unknown)
+    #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(10_000))
+    try a.store.conflictLog.setBoundsByDefault(at: unknown)
+    #expect(try a.value("SELECT count(*) >= 2000 FROM _flotilla_conflict") == .integer(1))
     try a.store.conflictLog.trim(at: a.now)
     #expect(try a.value("SELECT count(*) FROM _flotilla_conflict") == .integer(0))
     #expect(try a.store.conflictLog.gone() == 10_100)

@@ -27,8 +27,9 @@ package struct Instant: Sendable, Equatable {
   /// The best that is known, in ms since 1970: what is put into stamps and shown to people.
   package var moment: Int64 { site ?? wall }
 
-  /// By which things grow old: none goes because a peer has moved the time of the site.
-  package var ageing: Int64 { min(moment, unmoved ?? moment) }
+  /// By which things grow old: none goes because a peer has moved the time of the site, or because
+  /// the clock of a machine that does not know it is wrong.
+  package var ageing: Int64? { site.map { min($0, unmoved ?? $0) } }
 
   package var stamp: Stamp { Stamp(millisecondsSince1970: moment) }
 }

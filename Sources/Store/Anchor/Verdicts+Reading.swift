@@ -108,18 +108,19 @@ extension Verdicts {
   }
 
   /// Lets go of settled verdicts that are neither of the last day nor among the latest, so many in
-  /// one transaction.
+  /// one transaction; of none while nobody knows which those are.
   func trim(at now: Instant, atOnce limit: Int) throws(StoreError) {
+    guard let now = now.ageing else { return }
     while try trimSlice(at: now, limit) {}
   }
 
   /// One slice of that, the earliest first; true if there may be more.
-  private func trimSlice(at now: Instant, _ limit: Int) throws(StoreError) -> Bool {
+  private func trimSlice(at now: Int64, _ limit: Int) throws(StoreError) -> Bool {
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
         let last = Int64(clamping: lives.origins.frontier[lives.own]) - Self.kept
         let condition = "verdict IS NOT NULL AND seq <= ? AND coalesce(at, 0) < ?"
-        let bounds: [SQLite.Value] = [.integer(last), .integer(now.ageing - Self.keptFor)]
+        let bounds: [SQLite.Value] = [.integer(last), .integer(now - Self.keptFor)]
         let going = try connection.rows(
           "SELECT seq FROM _flotilla_verdict WHERE \(condition) ORDER BY seq LIMIT ?",
           bounds + [.integer(Int64(limit))])

@@ -88,12 +88,15 @@ struct ConflictLog {
   }
 
   /// What goes was the oldest; settled ones go first: nobody misses what was restored or dismissed.
+  /// None goes for its age where nobody knows what time it is.
   ///
   /// - Returns: How many went.
-  func trim(to bounds: ConflictBounds, at now: Int64) throws(SQLiteError) -> Int {
-    let oldest = now - Int64(clamping: bounds.days) * 86_400_000
-    let aged = try connection.run(
-      "DELETE FROM _flotilla_conflict WHERE at < ?", [.integer(oldest)])
+  func trim(to bounds: ConflictBounds, at now: Int64?) throws(SQLiteError) -> Int {
+    var aged = 0
+    if let now {
+      let oldest = now - Int64(clamping: bounds.days) * 86_400_000
+      aged = try connection.run("DELETE FROM _flotilla_conflict WHERE at < ?", [.integer(oldest)])
+    }
     try connection.run(
       """
       DELETE FROM _flotilla_rekeyed WHERE id NOT IN (SELECT id FROM _flotilla_conflict)

@@ -53,7 +53,8 @@ package final class DeletedVersions: FilePart {
     members: Set<Identity>, everybody: Set<Identity>, naming digest: ([UInt8]) -> Identity,
     proposes: Bool, retention: Int64, pause: Int64, limit: Int, at now: Instant
   ) throws(StoreError) -> Tending {
-    guard let site = now.site, !stability.standing.isBehind else { return Tending() }
+    guard let site = now.site, let ageing = now.ageing, !stability.standing.isBehind
+    else { return Tending() }
     let frontier = lives.origins.frontier
     var next = stability
     acknowledge(&next)
@@ -65,7 +66,7 @@ package final class DeletedVersions: FilePart {
     try change(to: next)
     let stable = stability.releasable(members: members)
     guard search.begin(stable, pause: pause, at: now.uptime) else { return Tending() }
-    let end = Stamp(millisecondsSince1970: min(site, now.ageing) - retention)
+    let end = Stamp(millisecondsSince1970: ageing - retention)
     return try collectSlice(upTo: stable, before: end, limit: limit)
   }
 
