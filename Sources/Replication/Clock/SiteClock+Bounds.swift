@@ -7,7 +7,7 @@ extension SiteClock {
   static let latest: Int64 = 1 << 43
   /// Nobody has known site time for longer, in ms: a hundred years.
   static let longestHeld: Int64 = 100 * 365 * 86_400_000
-  /// By so many ms in all a peer that is no admin moves site time ahead, in one boot.
+  /// By so many ms in all a peer that is no admin moves site time ahead.
   package static let farthest: Int64 = 31 * 86_400_000
 
   /// A view without what cannot be; nil if nothing that its sender says of site time counts.
@@ -38,12 +38,15 @@ extension SiteClock {
     return theirs.reign <= own.reign + Founding.leap
   }
 
-  /// Far ahead is what an admin says, what a clock here says as well, or what comes to a machine
-  /// that has lost the time.
+  /// Far ahead is what an admin says, or what a clock here says as well. So is what comes to a
+  /// machine that has lost the time, and has no clock that tells what has passed.
   private func isPossible(_ site: Int64, of peer: Identity, _ now: ClockReading) -> Bool {
     guard -Self.latest...Self.latest ~= site else { return false }
     if admins.contains(peer) || believes(now) && site - now.wall <= Self.farthest { return true }
-    guard let course else { return last.map { site - $0 <= Self.longestGap } ?? true }
+    guard let course else {
+      if let known = estimate(at: now) { return site - known + moved <= Self.farthest }
+      return last.map { site - $0 <= Self.longestGap } ?? true
+    }
     return course.founding.source == .memory || site - now.uptime - base <= Self.farthest
   }
 
@@ -65,7 +68,9 @@ extension SiteClock {
   mutating func rebase(for peer: Identity?) {
     guard let course else { return }
     let isTrusted = peer.map(admins.contains) ?? true
-    if isTrusted || abs(course.offset - base) > Self.farthest { base = course.offset }
+    let ahead = course.offset - base
+    guard isTrusted || abs(ahead) > Self.farthest else { return }
+    (base, untold) = (course.offset, isTrusted ? 0 : max(0, untold + ahead))
   }
 
   /// Forgets what a file of an earlier version may have kept of such a word.
@@ -77,6 +82,7 @@ extension SiteClock {
       }
     guard isPossible else {
       (state, last, lastFounding, remembered) = (.unknown, nil, nil, nil)
+      (moved, untold) = (0, 0)
       return
     }
     guard case .known(var course) = state else { return }

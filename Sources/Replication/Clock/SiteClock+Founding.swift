@@ -69,7 +69,8 @@ extension SiteClock {
     let founding = Founding(
       reign: min(reign, Founding.most), source: source, generation: generation,
       id: mix(mix(node.high ^ mix(node.low ^ generation)) ^ UInt64(bitPattern: site)))
-    begin(Course(founding: founding, since: now.uptime, offset: site - now.uptime))
+    let course = Course(founding: founding, since: now.uptime, offset: site - now.uptime)
+    begin(course, isTrusted: source == .person, now)
   }
 
   /// What the wall clock of this machine has to say while site time runs.

@@ -27,7 +27,8 @@ extension SiteClock {
     guard let site = view.site, let theirs = view.founding else { return }
     let estimate = site + roundTrip / 2 + passed
     guard let course else {
-      begin(Course(founding: theirs, since: now.uptime, offset: estimate - now.uptime))
+      let next = Course(founding: theirs, since: now.uptime, offset: estimate - now.uptime)
+      begin(next, isTrusted: admins.contains(peer), now)
       return directives.append(.changed)
     }
     if holds(theirs, at: estimate, over: course, now) {
@@ -74,9 +75,19 @@ extension SiteClock {
     state = .known(corrected(course, by: difference, now))
   }
 
-  mutating func begin(_ course: Course) {
+  /// `isTrusted`: an admin says so, or a person here. Else peers may have told it, or had moved the
+  /// time that is remembered.
+  mutating func begin(_ course: Course, isTrusted: Bool, _ now: ClockReading) {
     state = .known(course)
     base = course.offset
+    if isTrusted {
+      untold = 0
+    } else if let estimate = estimate(at: now) {
+      base = min(base, estimate - now.uptime - moved)
+    } else if let last {
+      untold += max(0, base - (last - now.uptime)) + moved
+    }
+    moved = 0
     waiting = [:]
     metAt = nil
   }

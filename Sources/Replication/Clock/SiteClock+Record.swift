@@ -10,7 +10,7 @@ extension SiteClock {
     writer.int(now.uptime)
     let isKnown = course != nil
     writer.byte(
-      (isGood ? 1 : 0) | (wasSet ? 2 : 0) | (isKnown ? 4 | 16 : 0) | (wasBelieved ? 8 : 0))
+      (isGood ? 1 : 0) | (wasSet ? 2 : 0) | (isKnown ? 4 | 16 : 0) | (wasBelieved ? 8 : 0) | 32)
     writer.optional(last)
     writer.optional(remembered?.site)
     writer.optional(remembered?.wall)
@@ -21,6 +21,8 @@ extension SiteClock {
         writer.int(value)
       }
     }
+    writer.int(moved)
+    writer.int(untold)
     return writer.bytes
   }
 
@@ -33,6 +35,7 @@ extension SiteClock {
     dropImpossible(at: now)
     // A machine that was put back to an earlier state has lost the time since.
     guard keptBoot != boot || uptime > now.uptime else { return }
+    if let course { moved = max(0, course.offset - base) }
     (state, ahead, wasSet, wasBelieved) = (.unknown, nil, false, false)
   }
 
@@ -63,6 +66,9 @@ extension SiteClock {
       // Earlier versions did not keep where it counts from.
       clock.base = clock.course?.offset ?? 0
       if flags & 16 != 0 { clock.base = try reader.clock("clock") }
+    }
+    if flags & 32 != 0 {
+      (clock.moved, clock.untold) = (try reader.clock("clock"), try reader.clock("clock"))
     }
     return (clock, boot, uptime)
   }

@@ -93,6 +93,10 @@ package struct SiteClock: Sendable {
   var admins: Set<Identity> = []
   /// Site time less uptime before peers have moved it.
   var base: Int64 = 0
+  /// By how much they had moved it ahead when site time was known last, in an earlier boot.
+  var moved: Int64 = 0
+  /// What peers alone say has passed while nobody here knew the time: nothing grows old by it.
+  var untold: Int64 = 0
   /// Peers without site time, and what they have told, by the uptime at which they did.
   var waiting: [Identity: (view: ClockView, at: Int64)] = [:]
   /// When the first of them was met.
@@ -118,7 +122,7 @@ package struct SiteClock: Sendable {
 
   package func instant(_ now: ClockReading) -> Instant {
     var instant = Instant(uptime: now.uptime, wall: now.wall, site: site(at: now.uptime))
-    if course != nil { instant.unmoved = now.uptime + base }
+    if course != nil { instant.unmoved = now.uptime + base - untold }
     return instant
   }
 
@@ -191,7 +195,9 @@ package struct SiteClock: Sendable {
     // The last word of a person may be below what was believed before.
     last = lastFounding == course.founding ? max(last ?? site, site) : site
     lastFounding = course.founding
-    if believes(now) { remembered = Remembered(site: site, wall: now.wall) }
+    guard believes(now) else { return }
+    remembered = Remembered(site: site, wall: now.wall)
+    untold = min(untold, max(0, base - (now.wall - now.uptime)))
   }
 
   private mutating func mark(

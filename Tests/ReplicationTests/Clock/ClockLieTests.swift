@@ -133,6 +133,69 @@ import Testing
     #expect(clock.site(at: 7_000) == Self.start + 7_000)
   }
 
+  /// The same machine, started anew.
+  private func restarted(
+    _ clock: SiteClock, after uptime: Int64, boot number: UInt64 = 2
+  ) -> SiteClock {
+    let bytes = clock.bytes(boot: Self.boot, at: reading(uptime))
+    return SiteClock(
+      node: clock.node, bytes, boot: Identity(high: 7, low: number), at: reading(uptime))
+  }
+
+  private func hear(_ clock: inout SiteClock, _ view: ClockView, at now: ClockReading)
+    -> [SiteClock.Directive]
+  {
+    clock.receive(.measured(liar, view, roundTrip: 0, at: now.uptime), at: now)
+  }
+
+  @Test func `is not moved far ahead after a restart where a clock tells what has passed`() {
+    var clock = restarted(founded(), after: 1_000)
+    let wrong = hear(&clock, word(399), at: reading(2_000))
+    #expect(wrong.contains(.refused(liar, nil)) && clock.course == nil)
+    #expect(hear(&clock, word(20), at: reading(3_000)) == [.changed])
+    #expect(clock.instant(reading(4_000)).ageing == Self.start + 4_000)
+    // Nor farther by one start after another.
+    for boot in 3...6 as ClosedRange<UInt64> {
+      let start = Int64(boot) * 100_000
+      clock = restarted(clock, after: start, boot: boot)
+      for days in 1...30 as ClosedRange<Int64> {
+        let ahead = Int64(boot - 2) * 20 + days
+        _ = hear(&clock, word(ahead, reign: boot * 10), at: reading(start + 1_000 + days))
+      }
+      let now = reading(start + 20_000)
+      _ = clock.receive(.looked, at: now)
+      #expect(clock.site(at: now.uptime).map { $0 <= Self.start + 32 * Self.day } == true)
+      #expect(clock.instant(now).ageing == now.wall)
+    }
+  }
+
+  @Test func `lets nothing grow old after a restart where no clock tells what has passed`() {
+    var clock = founded(isKept: false)
+    let known = Self.start
+    for boot in 2...4 as ClosedRange<UInt64> {
+      clock = restarted(clock, after: 1_000, boot: boot)
+      let word = word(Int64(boot - 1) * 390, reign: boot)
+      #expect(hear(&clock, word, at: reading(2_000, isKept: false)) == [.changed])
+      _ = hear(&clock, word, at: reading(3_000, isKept: false))
+      #expect(clock.site(at: 3_000) ?? 0 > Self.start + Int64(boot - 1) * 390 * Self.day)
+      let ageing: Int64? = clock.instant(reading(3_000, isKept: false)).ageing
+      #expect(ageing.map { known...(known + 20_000) ~= $0 } == true)
+      // Nor after a restart of the node alone.
+      let bytes = clock.bytes(boot: Self.boot, at: reading(3_000, isKept: false))
+      let again = SiteClock(
+        node: clock.node, bytes, boot: Self.boot, at: reading(4_000, isKept: false))
+      #expect(again.instant(reading(4_000, isKept: false)).ageing == ageing.map { $0 + 1_000 })
+    }
+    // An admin's word counts, and what a clock here says as well.
+    var other = clock
+    _ = other.receive(.trusted([liar]), at: reading(4_000, isKept: false))
+    _ = hear(&other, word(0, reign: 9), at: reading(4_000, isKept: false))
+    #expect(other.instant(reading(5_000)).ageing == Self.start + 1_000)
+    let late = ClockReading(uptime: 5_000, wall: Self.start + 300 * Self.day)
+    _ = clock.receive(.looked, at: late)
+    #expect(clock.instant(late).ageing == late.wall)
+  }
+
   @Test func `of two foundings far apart has the earlier one on both sides`() {
     var (early, late) = (founded(), SiteClock(node: Identity(high: 2, low: 0)))
     let far = ClockReading(uptime: 0, wall: Self.start + 400 * Self.day)
