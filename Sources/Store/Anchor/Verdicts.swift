@@ -207,7 +207,11 @@ package final class Verdicts {
         continue
       }
       let edit = Dot(life.origin, UInt64(clamping: seq))
-      let ruling = try ruling(on: edit)
+      var ruling = try ruling(on: edit)
+      // A later anchor has taken what an earlier one had rejected.
+      if let term = ruling?.version.term, term < judged.term, try isPart(edit, name, key) {
+        ruling = nil
+      }
       var (outcome, reason) = (EditVerdict.Outcome.accepted, String?.none)
       if case .rejected(let why)? = ruling?.ruling.kind {
         (outcome, reason) = (.rejected, why.name)

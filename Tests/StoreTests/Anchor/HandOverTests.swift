@@ -33,4 +33,22 @@ import Testing
     #expect(try site.b.conflicts().isEmpty)
     #expect(try site.b.verdicts() == ["accepted client-wins"])
   }
+
+  @Test func `an edit that stands counts as accepted, whatever an earlier one has said`() throws {
+    let site = try AnchorSite("server-wins", count: 4)
+    let third = site.replicas[3]
+    try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try site.b.pull(from: site.a)
+    try site.anchor.pull(from: site.a)
+    try third.pull(from: site.anchor)
+    try site.appoint(site.b, isForced: true, heardBy: [site.a, site.b, third])
+    try third.pull(from: site.b)
+    try site.a.pull(from: third)
+    #expect(try site.a.text() == "of a")
+    #expect(try site.a.verdicts() == ["accepted server-wins"])
+    try site.hear(site.anchor)
+    try site.meet()
+    #expect(try site.isEqual && site.a.text() == "of a")
+    #expect(try site.a.verdicts() == ["accepted server-wins"] && site.a.conflicts().isEmpty)
+  }
 }
