@@ -25,6 +25,7 @@ extension Store {
       return try standDownLate(governance, at: now)
     }
     // Who stands down for nobody judges what waits; who hands over leaves it to the next.
+    if !governance.isHeld { try judgeRest(at: now) }
     return try afterFolding(at: now) { edits in
       let stoodDown = office.certifies
       if stoodDown { try moveJudged(&edits, at: now) }
@@ -46,6 +47,19 @@ extension Store {
       if !office.certifies { try unveilPending(at: now) }
       try dissolveSlice(&edits, at: now)
     }
+  }
+
+  /// Takes office, if that is under way, and judges all that is due, in slices.
+  private func judgeRest(at now: Instant) throws(StoreError) {
+    func isDone() throws(SQLiteError) -> Bool {
+      switch office.part {
+      case .none, .waiting: true
+      case .taking: false
+      case .judging: try !due.areAny()
+      }
+    }
+    try requireTime(at: now)
+    while try !reporting(isDone) { _ = try fold(at: now) }
   }
 
   /// Does something in a transaction of its own in which nothing is left to be folded.

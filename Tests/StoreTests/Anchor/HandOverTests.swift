@@ -51,4 +51,29 @@ import Testing
     #expect(try site.isEqual && site.a.text() == "of a")
     #expect(try site.a.verdicts() == ["accepted server-wins"] && site.a.conflicts().isEmpty)
   }
+
+  @Test(arguments: [true, false])
+  func `and nobody comes after, what waits is judged first`(isSlow: Bool) throws {
+    let site = try AnchorSite("server-wins", pace: isSlow ? AnchorSite.slow : Pace())
+    try site.anchor.write(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+      INSERT INTO note SELECT 'n' || i, 'base' FROM n
+      """, at: 5)
+    try site.meet()
+    try site.a.write("UPDATE note SET text = 'of a'", at: 10)
+    try site.anchor.pull(from: site.a)
+    #expect(try site.anchor.pendingTexts.count == 301)
+    try site.appoint(nil, heardBy: [site.anchor])
+    #expect(try site.anchor.pendingTexts.isEmpty)
+    #expect(site.anchor.store.currentOffice.part == .none)
+    try site.meet()
+    for replica in site.replicas { try site.hear(replica) }
+    try site.meet()
+    #expect(try site.isEqual)
+    #expect(try site.a.value("SELECT count(*) FROM note WHERE text = 'base'") == .integer(301))
+    #expect(
+      try site.a.verdicts() == Array(repeating: "rejected offline server-wins", count: 301))
+    #expect(try site.a.conflicts().count == 301)
+  }
 }
