@@ -25,7 +25,7 @@ extension MirrorEngine {
       guard let policy = policies[link.number] else { continue }
       guard let found = try await compare(link, policy, session) else {
         try serving { () throws(ServerError) in
-          try session.ledger.need([link.number], isWhole: policy == .union)
+          try session.ledger.need([link.number], isWhole: policy.isUnion)
         }
         session.uncompared.insert(link.number)
         continue
@@ -278,21 +278,24 @@ extension MirrorEngine {
         continue
       }
       let result = MirrorSession.result(raw, link)
-      let isNew = row.row == nil && policy != .siteStands && !gone.contains(row.name)
+      let hold = session.held.entries[HeldRows.Name(row)]
+      // The server may refuse what the site has deleted.
+      let isNew =
+        row.row == nil && policy != .siteStands && !gone.contains(row.name)
+        && hold?.direction != .outward
       if isNew || policy == .serverStands {
         arriving.append(
           MirrorSession.News(link: link, key: row.key, row: result, ids: [], at: nil))
         continue
       }
-      let isHeld = session.held.entries[HeldRows.Name(row)] != nil
       switch result {
       case .success(let values):
         guard values != row.row else { continue }
         outgoing.append(row.key)
-        if !isHeld, isLogged { over[row.name] = values }
+        if hold == nil, isLogged { over[row.name] = values }
       case .failure(let objection):
         // What SQLite cannot hold stays there beside what the site has.
-        if !isHeld { unfit.append((MirroredRow(link, key: row.key, row: nil), objection.reason)) }
+        if hold == nil { unfit.append((MirroredRow(link, key: row.key, row: nil), objection.reason)) }
       }
     }
     var count = 0

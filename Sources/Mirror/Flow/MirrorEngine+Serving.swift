@@ -98,8 +98,8 @@ extension MirrorEngine {
     let standing = try serving { () throws(ServerError) in
       try ledger.forgetAll(but: Set(mirrored))
       let standing = try ledger.standing()
-      // What becomes of it meanwhile nobody knows: it may be another table when it comes back. But
-      // the triggers tell who has got another name.
+      // What becomes of it meanwhile nobody knows, but for what the site deletes. The triggers tell
+      // of a table that has got another name.
       try ledger.need(stopped.filter { !moved.contains($0) }, isWhole: true)
       try ledger.need(stopped.filter(moved.contains), isWhole: false)
       return standing
@@ -108,7 +108,8 @@ extension MirrorEngine {
     for number in session.byNumber.keys {
       let known = standing[number] ?? (isFilled: false, isStale: false)
       if !known.isFilled || lacking.contains(number) {
-        policies[number] = .union
+        // What the site has deleted since both were equal is not to come back.
+        policies[number] = isFilled(number) ? .reunion : .union
       } else if known.isStale {
         policies[number] = .siteStands
       }
@@ -164,7 +165,7 @@ extension MirrorEngine {
   ) throws(MirrorError) {
     try serving { () throws(ServerError) in
       for (number, policy) in policies {
-        try session.ledger.need([number], isWhole: policy == .union)
+        try session.ledger.need([number], isWhole: policy.isUnion)
       }
     }
   }
@@ -245,7 +246,8 @@ extension MirrorEngine {
       news = try await changes(session, within: .zero)
     }
     guard session.cursor == nil || news.reset || !isSameLife else { return }
-    for number in session.byNumber.keys where policies[number] == nil {
+    let isOther = !isSameLife && life != nil
+    for number in session.byNumber.keys where policies[number] == nil || isOther {
       let isKnown = isSameLife && session.cursor != nil
       policies[number] = isKnown ? .siteStands : isSameLife || life == nil ? .reunion : .union
     }
