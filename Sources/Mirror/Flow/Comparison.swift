@@ -16,9 +16,12 @@ final class Comparison {
     case serverOnly = 0
     case differs = 2
     case siteOnly = 3
+    /// They differ in columns that are new to the mirror, and of those one side alone has a value.
+    case areOne = 4
   }
 
   let link: TableLink
+  private let new: NewColumns?
   private let scratch: Connection
   private let path: String
   private(set) var serverRows = 0
@@ -28,8 +31,8 @@ final class Comparison {
   /// Up to which key those of a kind are settled, and all of the kinds before it.
   private var settled: (finding: Finding, last: [UInt8])?
 
-  init(_ link: TableLink, folder: String) throws(SQLiteError) {
-    self.link = link
+  init(_ link: TableLink, _ new: NewColumns? = nil, folder: String) throws(SQLiteError) {
+    (self.link, self.new) = (link, new)
     path = "\(folder)/mirror-compare-\(link.number).db"
     unlink(path)
     // Nobody else reads what is in the rows' keys.
@@ -39,7 +42,7 @@ final class Comparison {
     try scratch.execute(
       """
       PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -8000;
-      CREATE TABLE found(key BLOB PRIMARY KEY, print TEXT, state INTEGER NOT NULL)
+      CREATE TABLE found(key BLOB PRIMARY KEY, print TEXT, state INTEGER NOT NULL, note TEXT)
         WITHOUT ROWID;
       """)
   }
@@ -47,7 +50,7 @@ final class Comparison {
   deinit { unlink(path) }
 
   /// Who notes what the server has, in the same file.
-  var rows: ServerRows { ServerRows(link: link, path: path) }
+  var rows: ServerRows { ServerRows(link: link, new: new, path: path) }
 
   /// What that has come to.
   func take(_ found: ServerRows.Found) { (serverRows, misfits) = (found.count, found.misfits) }
@@ -59,14 +62,16 @@ final class Comparison {
         siteRows += 1
         let key = link.key(of: row)
         let name: [Value] = [.blob(RowKey.bytes(of: key))]
-        let known = try scratch.row("SELECT print FROM found WHERE key = ?", name)
+        let known = try scratch.row("SELECT print, note FROM found WHERE key = ?", name)
         guard let known else {
-          try scratch.run("INSERT INTO found VALUES (?, NULL, 3)", name)
+          try scratch.run("INSERT INTO found VALUES (?, NULL, 3, NULL)", name)
           continue
         }
         let isAlike = known[0].string == RowKey.fingerprint(row)
+        let areOne = known[1].string.flatMap { new?.areOne(row, $0) } ?? false
+        let finding: Finding = isAlike ? .alike : areOne ? .areOne : .differs
         try scratch.run(
-          "UPDATE found SET state = ?2 WHERE key = ?1", name + [.integer(isAlike ? 1 : 2)])
+          "UPDATE found SET state = ?2 WHERE key = ?1", name + [.integer(finding.rawValue)])
       }
     }
     return rows.last.map { link.key(of: $0) }
@@ -83,7 +88,7 @@ final class Comparison {
   }
 
   /// In this order they are settled.
-  static let order: [Finding] = [.siteOnly, .differs, .serverOnly]
+  static let order: [Finding] = [.siteOnly, .areOne, .differs, .serverOnly]
 
   /// Those up to a key are settled from now on.
   func settle(_ finding: Finding, upTo last: [Value]?) {

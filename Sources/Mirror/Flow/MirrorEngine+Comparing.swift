@@ -20,7 +20,7 @@ extension MirrorEngine {
     session.late = []
     session.serverStands = []
     session.endRests()
-    session.meeting.begin(policies.keys.filter { !isFilled($0) })
+    session.meeting.begin(policies.keys.filter { !isFilled($0) || session.new[$0] != nil })
     for link in session.capture.links {
       guard let policy = policies[link.number] else { continue }
       guard let found = try await compare(link, policy, session) else {
@@ -43,6 +43,7 @@ extension MirrorEngine {
     if policies.keys.allSatisfy(isFilled) { differences += late }
     let compared = policies.keys.filter { !session.uncompared.contains($0) }
     state.filled = Set((state.filled ?? []) + compared).sorted()
+    for link in compared.compactMap({ session.byNumber[$0] }) { noteColumns(link, session) }
     await session.reading.close()
     try await drain(session)
     // Where the feed goes on is known there now.
@@ -66,7 +67,7 @@ extension MirrorEngine {
     _ link: TableLink, _ policy: Policy, _ session: MirrorSession
   ) async throws(MirrorError) -> Int? {
     let comparison = try reading { () throws(SQLiteError) in
-      try Comparison(link, folder: replica.folder)
+      try Comparison(link, session.new[link.number], folder: replica.folder)
     }
     try await readServer(comparison, session)
     session.meeting.found(comparison)
@@ -177,7 +178,7 @@ extension MirrorEngine {
   }
 
   /// Holds rows of the server, as many as are known at most.
-  private func hold(
+  func hold(
     _ rows: [(row: MirroredRow, reason: String)], _ session: MirrorSession
   ) throws(MirrorError) {
     for start in stride(from: 0, to: rows.count, by: Self.part) {
@@ -216,125 +217,5 @@ extension MirrorEngine {
       try session.ledger.mark(numbers.sorted(), isStale: false)
     }
     return count
-  }
-
-  /// Sends the rows as they are here now; gives how many that were.
-  private func sendFresh(
-    _ keys: [[Value]], _ link: TableLink, over there: [RowKey: [Value]] = [:],
-    _ session: MirrorSession
-  ) throws(MirrorError) -> Int {
-    let rows = try reading { () throws(SQLiteError) in
-      try keys.map { key throws(SQLiteError) in
-        MirroredRow(link, key: key, row: try session.site.row(link, key))
-      }
-    }
-    // What the site did not take, and does not have, is left there.
-    let open = rows.filter {
-      $0.row != nil || session.held.entries[HeldRows.Name($0)]?.direction != .inward
-    }
-    try reading { () throws(SQLiteError) in try session.unnote(open) }
-    return try serving { () throws(ServerError) in try session.send(open, over: there) }
-  }
-
-  /// Settles rows that differed, as they are by now. What only the server has is taken in, or taken
-  /// away if the site stands; of two that differ the site's goes out. What is taken away or
-  /// overwritten is kept in the conflict log.
-  ///
-  /// A row that a journal or the feed names, or that is owed, differs no longer than until that is
-  /// done. If the feed was cut it does not name the site's change, which is owed from then on.
-  private func settle(
-    _ keys: [[Value]], _ link: TableLink, _ policy: Policy, isLogged: Bool = true,
-    _ session: MirrorSession
-  ) async throws(MirrorError) -> Int {
-    let there = try serving { () throws(ServerError) in try session.standing(keys, link) }
-    session.adapt(
-      to: there.values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.byteCount } }, of: there.count)
-    let rows = try reading { () throws(SQLiteError) in
-      try keys.map { key throws(SQLiteError) in
-        MirroredRow(link, key: key, row: try session.site.row(link, key))
-      }
-    }
-    let named = try serving { () throws(ServerError) in try session.changedThere(rows, link) }
-    let pending = try await pending(among: Set(rows.map(\.name)), session)
-    let moving = named.union(pending.keys)
-    if session.unsure.contains(link.number) {
-      let unnamed = rows.filter {
-        named.contains($0.name) && pending[$0.name] == nil && session.debts[$0.name] == nil
-      }
-      try reading { () throws(SQLiteError) in try session.debts.owe(unnamed, MirrorSession.changed)
-      }
-    }
-    // Where the site stands a debt is like any other row: what is overwritten goes to the log.
-    let owed = policy == .siteStands ? [] : session.debts.names
-    var (arriving, unfit): ([MirrorSession.News], [(row: MirroredRow, reason: String)]) = ([], [])
-    let gone =
-      policy == .reunion ? try await deleted(rows.filter { $0.row == nil }, link) : []
-    var (outgoing, over): ([[Value]], [RowKey: [Value]]) = ([], [:])
-    // Who brings those does not know that the two never met.
-    session.meeting.leave(there.keys.filter { moving.contains($0) || owed.contains($0) })
-    for row in rows where !moving.contains(row.name) && !owed.contains(row.name) {
-      guard let raw = there[row.name] else {
-        if row.row != nil { outgoing.append(row.key) }
-        continue
-      }
-      let result = MirrorSession.result(raw, link)
-      let hold = session.held.entries[HeldRows.Name(row)]
-      // The server may refuse what the site has deleted.
-      let isNew =
-        row.row == nil && policy != .siteStands && !gone.contains(row.name)
-        && hold?.direction != .outward
-      if isNew || policy == .serverStands {
-        arriving.append(
-          MirrorSession.News(link: link, key: row.key, row: result, ids: [], at: nil))
-        continue
-      }
-      switch result {
-      case .success(let values):
-        guard values != row.row else { continue }
-        outgoing.append(row.key)
-        if hold == nil, isLogged { over[row.name] = values }
-      case .failure(let objection):
-        // What SQLite cannot hold stays there beside what the site has.
-        if hold == nil { unfit.append((MirroredRow(link, key: row.key, row: nil), objection.reason)) }
-      }
-    }
-    var count = 0
-    if !arriving.isEmpty {
-      session.keepsOwn = isLogged
-      defer { session.keepsOwn = false }
-      let taking = try await take(arriving, session, refuses: false)
-      count = taking.count
-      let room = max(0, HeldRows.most - session.late.count)
-      session.late += taking.waiting.prefix(room).map { ($0.link, $0.key) }
-      session.taken += taking.count
-      try know(taking, session)
-      try finishUnion(taking, session)
-    }
-    try hold(unfit, session)
-    if !outgoing.isEmpty { count += try sendFresh(outgoing, link, over: over, session) }
-    return count
-  }
-
-  /// Which rows the site has had, and has deleted.
-  private func deleted(
-    _ rows: [MirroredRow], _ link: TableLink
-  ) async throws(MirrorError) -> Set<RowKey> {
-    guard !rows.isEmpty else { return [] }
-    do throws(FlotillaError) {
-      let isGone = try await replica.areDeleted(rows.map(\.key), from: link.site.name)
-      return Set(zip(rows, isGone).filter(\.1).map(\.0.name))
-    } catch {
-      throw .node(error)
-    }
-  }
-
-  private func finishUnion(
-    _ taking: MirrorSession.Taking, _ session: MirrorSession
-  ) throws(MirrorError) {
-    let isQuiet = taking.holding.isEmpty && session.held.entries.isEmpty
-    guard !isQuiet else { return }
-    _ = try serving { () throws(ServerError) in
-      try session.send([], holding: taking.holding, agreeing: session.held(among: taking.agreed))
-    }
   }
 }

@@ -114,11 +114,13 @@ extension MirrorEngine {
         policies[number] = .siteStands
       }
     }
+    try learnColumns(session)
     var shapes = state.shapes ?? [:]
     for link in session.capture.links {
       let shape = RowKey.fingerprint([.string("\(link.server)")])
       // What an ALTER made of the server's values no trigger has told.
-      if let known = state.shapes?[link.number], known != shape, policies[link.number] != .union {
+      let isAltered = state.shapes?[link.number].map { $0 != shape } ?? false
+      if isAltered || session.new[link.number] != nil, policies[link.number] != .union {
         policies[link.number] = .reunion
       }
       shapes[link.number] = shape

@@ -71,7 +71,7 @@ actor MirrorEngine {
       (state.contact, state.comparison, state.compared) = (
         before.contact, before.comparison, before.compared
       )
-      (state.shapes, state.place) = (before.shapes, before.place)
+      (state.shapes, state.columns, state.place) = (before.shapes, before.columns, before.place)
       (state.differences, state.rowsCompared) = (before.differences, before.rowsCompared)
       // Earlier versions did not say which tables they had filled.
       state.filled = before.filled ?? before.compared.map { _ in (before.shapes ?? [:]).map(\.key) }

@@ -55,7 +55,7 @@ final class MirrorSession {
   var keepsOwn = false
   /// Rows that go to and fro.
   var echoes: [RowKey: Echo] = [:]
-  /// The content of rows, by its fingerprint, that is in the conflict log.
+  /// The content of rows, by its fingerprint, that is in the conflict log, until they go out.
   var inLog: [RowKey: String] = [:]
   /// Tables that are being compared because the feed cannot tell what the site has changed in them:
   /// what it does not name may have changed all the same.
@@ -69,6 +69,8 @@ final class MirrorSession {
   var lastNumber: Int64? { contact.number > 0 ? contact.number : nil }
   /// Reads tables as a whole.
   let reading: ServerReading
+  /// Columns of tables that are to be compared because they have got those, by number.
+  var new: [Int: NewColumns] = [:]
   /// Tables that both sides were never equal in: what the feed tells of them is not sent yet.
   var unmet: Set<Int> = []
   /// When something flowed last while a table was compared.

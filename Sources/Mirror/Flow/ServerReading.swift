@@ -5,6 +5,7 @@ import Synchronization
 /// All rows of a table of the server, as they are noted for a comparison.
 struct ServerRows: Sendable {
   let link: TableLink
+  let new: NewColumns?
   /// The file of the comparison.
   let path: String
 
@@ -62,8 +63,11 @@ struct ServerRows: Sendable {
     }
     let row = try? MirrorSession.decode(values, link)
     try scratch.run(
-      "INSERT OR REPLACE INTO found VALUES (?, ?, 0)",
-      [.blob(RowKey.bytes(of: key)), .string(row.map(RowKey.fingerprint) ?? "unfit")])
+      "INSERT OR REPLACE INTO found VALUES (?, ?, 0, ?)",
+      [
+        .blob(RowKey.bytes(of: key)), .string(row.map(RowKey.fingerprint) ?? "unfit"),
+        row.flatMap { new?.note(of: $0) }.map(Value.string) ?? .null,
+      ])
   }
 }
 

@@ -70,6 +70,7 @@ struct MirrorState: Codable, Sendable, Equatable {
   var contact: Contact?
   /// What stands for a table of the server as it was when it was compared, by its number.
   var shapes: [Int: String]?
+  var columns: [Int: Columns]?
   /// The tables of which all rows were compared once.
   var filled: [Int]?
   /// Which comparison was the last that ended, when, and what it found.
