@@ -19,6 +19,9 @@ final class FirstMeeting {
   /// Whether there is nothing to be kept.
   var isOver: Bool { tables.isEmpty && left.isEmpty }
 
+  /// Whether a table is compared for the first time.
+  func isFirst(_ number: Int) -> Bool { tables[number] != nil }
+
   /// These tables are about to be compared.
   func begin(_ numbers: some Sequence<Int>) {
     for number in numbers { tables[number] = .some(nil) }
@@ -47,7 +50,12 @@ final class FirstMeeting {
 
   /// Rows of which the server has another content go out later.
   func leave(_ rows: some Sequence<RowKey>) {
-    for row in rows where tables[row.number] != nil && left.count < Self.most { left.insert(row) }
+    for row in rows where tables[row.number] != nil { leave(row) }
+  }
+
+  /// The same of one, in whatever table.
+  func leave(_ row: RowKey) {
+    if left.count < Self.most { left.insert(row) }
   }
 
   /// Those of which the server may have a content that was never here.

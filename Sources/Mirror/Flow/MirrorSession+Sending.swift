@@ -41,12 +41,14 @@ extension MirrorSession {
         ? Known(print: row.print, turn: turn, isThere: true, isNoted: isNoted) : nil
     }
     try onSite { () throws(SQLiteError) in
-      try debts.settle(outcome.gone.map(\.name) + outcome.dropped)
+      try debts.settle((outcome.gone + outcome.dropped).map(\.name))
     }
     meeting.meet(outcome.gone.map(\.name))
+    // What is lost from now on is another one, be it alike.
+    for row in outcome.gone where !inLog.isEmpty { inLog[row.name] = nil }
     for one in outcome.aside {
       debts.owe(one.row, one.reason)
-      if outcome.overwritten[one.row.name] != nil { meeting.leave([one.row.name]) }
+      if outcome.overwritten[one.row.name] != nil { meeting.leave(one.row.name) }
     }
     sent += outcome.gone.count
     lastWord = .now
@@ -133,12 +135,12 @@ extension MirrorSession {
   /// Before the server commits: what is not written stands in the file as owed, and what is
   /// overwritten in the conflict log.
   private func settleHere() throws(ServerError) {
-    let (gone, aside, overwritten) = (outcome.gone, outcome.aside, outcome.overwritten)
+    let (aside, overwritten) = (outcome.aside, outcome.overwritten)
     guard debts.count + aside.count(where: { debts[$0.row.name] == nil }) <= Debts.most else {
       throw .own("more than \(Debts.most) rows wait: \(aside.first?.reason ?? "")")
     }
-    let lost = gone.filter { row in
-      overwritten[row.name].map { $0 != row.row && isUntold(row.name, $0) } ?? false
+    let lost = outcome.losing(isFirst: meeting.isFirst).filter {
+      isUntold($0.name, overwritten[$0.name])
     }
     guard !lost.isEmpty || !aside.isEmpty else { return }
     try onSite { () throws(SQLiteError) in

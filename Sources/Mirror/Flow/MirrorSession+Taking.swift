@@ -210,13 +210,13 @@ extension MirrorSession {
       next: one.key, rows: keys.followers(of: one.name), at: now, on: site.connection)
   }
 
-  /// What the server did not take of the site, or is not to have, is in the conflict log before it
-  /// is overwritten.
+  /// What the site has of a held row, or is not to have, is in the conflict log before it is
+  /// overwritten.
   private func noteHeld(
     _ row: MirroredRow, over standing: [Value]?, at now: Int64
   ) throws(SQLiteError) {
     guard let standing,
-      keepsOwn || held.entries[HeldRows.Name(row)]?.direction == .outward
+      keepsOwn || held.entries[HeldRows.Name(row)] != nil
     else { return }
     try losers.note(
       row.link.site.name, keyCount: row.key.count,

@@ -161,11 +161,7 @@ extension MirrorSession {
     guard !strange.isEmpty else { return }
     let there = try standing(strange.map(\.key), link)
     for (name, raw) in there {
-      guard case .success(let values?) = Self.result(raw, link) else {
-        outcome.overwritten[name] = raw
-        continue
-      }
-      outcome.overwritten[name] = values
+      outcome.meet(name, (try? Self.decode(raw, link)) ?? raw)
     }
   }
 
@@ -188,7 +184,7 @@ extension MirrorSession {
         } else {
           try hold(row, .outward, error.reason)
         }
-        outcome.drop(row.name)
+        outcome.drop(row)
       }
     }
     outcome.odd = OpenTransaction.Odd(rows: deletes.count + writes.count)
@@ -228,7 +224,7 @@ extension MirrorSession {
         outcome.setAside(row, error.text)
       } else {
         try hold(row, .outward, error.text)
-        outcome.drop(row.name)
+        outcome.drop(row)
       }
     }
   }
@@ -376,6 +372,6 @@ extension MirrorSession {
       guard odd.isOver || odd.rows < Self.fewRows || !isAll else { throw error.ofTable }
     }
     try hold(row, .outward, error.text)
-    outcome.drop(row.name)
+    outcome.drop(row)
   }
 }

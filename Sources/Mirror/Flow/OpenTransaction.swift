@@ -33,9 +33,10 @@ struct OpenTransaction {
   private(set) var gone: [MirroredRow] = []
   private(set) var aside: [Aside] = []
   /// Rows that are held or nowhere, and so need not go out any more.
-  private(set) var dropped: [RowKey] = []
+  private(set) var dropped: [MirroredRow] = []
   /// What stood on the server where it writes, as far as that goes to the conflict log.
-  var overwritten: [RowKey: [Value]]
+  private(set) var overwritten: [RowKey: [Value]]
+  private var strange: Set<RowKey> = []
   /// Rows that want what another one has, in the table that it writes.
   var refused: [(row: MirroredRow, error: ServerError)] = []
   var odd = Odd()
@@ -46,7 +47,7 @@ struct OpenTransaction {
 
   mutating func go(_ row: MirroredRow) { gone.append(row) }
 
-  mutating func drop(_ row: RowKey) { dropped.append(row) }
+  mutating func drop(_ row: MirroredRow) { dropped.append(row) }
 
   mutating func setAside(_ row: MirroredRow, _ reason: String, isChanged: Bool = false) {
     aside.append(Aside(row: row, reason: reason, isChanged: isChanged))
@@ -69,6 +70,22 @@ struct OpenTransaction {
     aside.removeLast(aside.count - mark.aside)
     dropped.removeLast(dropped.count - mark.dropped)
     return mark.held
+  }
+
+  /// The server has something in the place of a row that the site never had.
+  mutating func meet(_ row: RowKey, _ there: [Value]) {
+    overwritten[row] = there
+    strange.insert(row)
+  }
+
+  /// Rows for which something of the server is lost. One that is held takes that place when nobody
+  /// knows of it any more, if the two never met: it `isFirst`, or is strange.
+  func losing(isFirst: (Int) -> Bool) -> [MirroredRow] {
+    guard !overwritten.isEmpty else { return [] }
+    let held = dropped.filter { strange.contains($0.name) || isFirst($0.link.number) }
+    return (gone + held).filter { row in
+      overwritten[row.name].map { $0 != row.row } ?? false
+    }
   }
 
   func gone(since mark: Mark) -> ArraySlice<MirroredRow> { gone[mark.gone...] }
