@@ -83,7 +83,8 @@ extension MirrorSession {
     let untouched = news.filter { !touched.contains($0.name) }
     let (unchanged, open, later) = try sort(
       untouched, beside: pending, before: before, at: now, into: &taking)
-    let refused = try apply(open, into: &taking, oneByOne: oneByOne)
+    let left = try apply(open, into: &taking, oneByOne: oneByOne)
+    let refused = try exchange(left, into: &taking, oneByOne: oneByOne)
     // References that are checked at the end of a transaction: one by one it is seen which.
     if file.hasOpenReferences, !oneByOne {
       file.rollBack()
@@ -255,7 +256,7 @@ extension MirrorSession {
 
   /// Writes rows, those that others are in the way of after those others; gives those that a
   /// constraint of the replica is in the way of.
-  private func apply(
+  func apply(
     _ rows: [MirroredRow], into taking: inout Taking, oneByOne: Bool
   ) throws(SQLiteError) -> [MirroredRow] {
     var open = rows.filter { $0.row != nil } + rows.filter { $0.row == nil }

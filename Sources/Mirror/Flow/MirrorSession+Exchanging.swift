@@ -1,0 +1,90 @@
+import SQLite
+
+/// Rows that a program of the server has given each other's unique values, in one transaction.
+/// SQLite looks at each row by itself, and refuses all of them.
+extension MirrorSession {
+  private static let mostExchanges = 5
+
+  /// Has such rows give up their own values first; gives those that are refused all the same.
+  func exchange(
+    _ rows: [MirroredRow], into taking: inout Taking, oneByOne: Bool
+  ) throws(SQLiteError) -> [MirroredRow] {
+    var ring: [MirroredRow] = []
+    for (_, some) in Dictionary(grouping: rows, by: \.link.number) {
+      if some.count > 1, try site.mayExchange(some[0].link) { ring += some }
+    }
+    for _ in 0..<Self.mostExchanges where ring.count > 1 {
+      let before = taking
+      var left = ring
+      let isDone = try undoing { () throws(SQLiteError) in
+        for row in ring { try site.giveUp(row) }
+        left = try apply(ring, into: &taking, oneByOne: oneByOne)
+        return left.isEmpty
+      }
+      let names = Set((isDone ? ring : left).map(\.name))
+      if isDone { return rows.filter { !names.contains($0.name) } }
+      taking = before
+      ring.removeAll { names.contains($0.name) }
+    }
+    return rows
+  }
+
+  /// Undoes what was done unless it is to stay. What SQLite has against it undoes it, too.
+  private func undoing(
+    _ body: () throws(SQLiteError) -> Bool
+  ) throws(SQLiteError) -> Bool {
+    var failure: SQLiteError?
+    let isDone = try? site.connection.attempt {
+      do throws(SQLiteError) {
+        return try body()
+      } catch {
+        failure = error
+        return false
+      }
+    }
+    if let failure, !failure.isOfRow || site.connection.isAutocommit { throw failure }
+    return isDone ?? false
+  }
+}
+
+extension SiteFile {
+  /// Whether rows of a table may have other values for a moment: no trigger of the site sees them.
+  fileprivate func mayExchange(_ link: TableLink) throws(SQLiteError) -> Bool {
+    let hasTriggers = try connection.scalar(
+      """
+      SELECT EXISTS(SELECT 1 FROM main.sqlite_schema
+        WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT GLOB '_flotilla_*')
+      """, [.string(link.site.name)])
+    return hasTriggers.integer == 0
+  }
+
+  /// Puts a value that no row has where the row is to have another one under a unique index, or
+  /// else NULL.
+  fileprivate func giveUp(_ row: MirroredRow) throws(SQLiteError) {
+    guard let values = row.row, let standing = try self.row(row.link, row.key) else { return }
+    let unique = try connection.rows(
+      """
+      SELECT DISTINCT x.name FROM pragma_index_list(?1, 'main') AS l,
+        pragma_index_xinfo(l.name, 'main') AS x WHERE l."unique" AND x.key AND x.name IS NOT NULL
+      """, [.string(row.link.site.name)])
+    let names = Set(unique.compactMap { $0[0].string?.lowercased() })
+    var other = MirroredRow(row.link, key: row.key, row: standing)
+    for (place, column) in row.link.columns.enumerated()
+    where values[place] != standing[place] && names.contains(column.name.lowercased()) {
+      let number = Int64.random(in: 1 << 40..<1 << 48)
+      other.row?[place] =
+        switch column.form.affinity {
+        case .text: .string("flotilla \(number)")
+        case .real: .real(-Double(number))
+        default: .integer(-number)
+        }
+      do throws(SQLiteError) {
+        try write(other, over: standing)
+      } catch {
+        guard error.isOfRow, !connection.isAutocommit else { throw error }
+        other.row?[place] = .null
+        try write(other, over: standing)
+      }
+    }
+  }
+}
