@@ -52,6 +52,9 @@ package struct ServerError: Error, Sendable, Equatable {
   /// Whether another row has what this one is to have.
   var isTaken: Bool { [1062, 1169, 1586].contains(code) }
 
+  /// Whether the user lacks a right to a table.
+  var isDenied: Bool { code == 1142 }
+
   /// Whether a table takes nothing at present, though the others may.
   var isOfTable: Bool {
     concernsTable

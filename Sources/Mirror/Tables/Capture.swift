@@ -94,6 +94,7 @@ struct Capture {
     for number in numbers.sorted() { try missing(number) }
     for link in links { try server.execute(journalStatement(link)) }
     try widenJournals(on: server)
+    try indexJournals(on: server)
     // Table by table, and one trigger in the place of the other: what a table that is locked has
     // goes on, and so do all the others.
     var failure: ServerError?
@@ -199,6 +200,35 @@ struct Capture {
     }
   }
 
+  /// Those of an earlier version lack the index by which a row is looked for.
+  private func indexJournals(on server: ServerConnection) throws(ServerError) {
+    let rows = try server.rows(
+      of: 1,
+      """
+      SELECT table_name FROM information_schema.statistics
+      WHERE table_schema = ? AND index_name = 'row_key'
+      """, [.string(database)])
+    let indexed = Set(rows.map { $0[0].string ?? "" })
+    for link in links where !indexed.contains("flotilla_journal_\(link.number)") {
+      do throws(ServerError) {
+        try server.execute("ALTER TABLE \(journal(link.number)) ADD \(Self.index(link))")
+      } catch {
+        // Without the right to it a look takes longer, and finds the same.
+        guard error.isDenied else { throw error }
+      }
+    }
+  }
+
+  /// By the openings of texts and bytes: a whole key may be longer than an index takes.
+  private static func index(_ link: TableLink) -> String {
+    let parts = zip(keyNames(link), link.serverKey).map { name, key in
+      let base = link.server.column(key)?.base ?? ""
+      let isLong = base.hasSuffix("text") || base.hasSuffix("blob")
+      return isLong || ["char", "varchar", "varbinary"].contains(base) ? "\(name)(32)" : name
+    }
+    return "INDEX row_key (\(parts.joined(separator: ", ")))"
+  }
+
   /// What a journal tells beside the key: whether a row came under it where none was, and which
   /// number it had if the mirror has moved it.
   private static let arrival = [
@@ -220,7 +250,8 @@ struct Capture {
         at TIMESTAMP(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
         own BIGINT NULL,
         \(Self.arrival.joined(separator: ",\n  ")),
-        \(columns.joined(separator: ",\n  "))
+        \(columns.joined(separator: ",\n  ")),
+        \(Self.index(link))
       ) ENGINE=InnoDB
       """
   }
