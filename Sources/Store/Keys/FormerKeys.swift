@@ -100,7 +100,7 @@ final class FormerKeys {
 
   /// What the row was before, from one key to the next, the latest first.
   func before(_ place: Place) throws(SQLiteError) -> [Place] {
-    guard !counts.isEmpty else { return [] }
+    guard !isEmpty else { return [] }
     var found: [Place] = []
     var next = place
     while found.count < Self.longest,
@@ -124,7 +124,7 @@ final class FormerKeys {
   }
 
   func entry(_ place: Place) throws(SQLiteError) -> Entry? {
-    guard !counts.isEmpty, origins.knownNumber(of: place.created.origin) != nil else { return nil }
+    guard !isEmpty, origins.knownNumber(of: place.created.origin) != nil else { return nil }
     return try entry("tbl = ? AND key = ? AND origin = ? AND seq = ?", try arguments(place))
   }
 
@@ -136,14 +136,14 @@ final class FormerKeys {
 
   /// Whether somebody is yet to make the row again that an edit made.
   func isAwaited(_ created: Dot) throws(SQLiteError) -> Bool {
-    guard !counts.isEmpty, let number = origins.knownNumber(of: created.origin) else { return false }
+    guard !isEmpty, let number = origins.knownNumber(of: created.origin) else { return false }
     return try connection.row(
       "SELECT 1 FROM _flotilla_former WHERE origin = ? AND seq = ? AND next IS NULL LIMIT 1",
       [.integer(number), .integer(Int64(clamping: created.seq))]) != nil
   }
 
   func rename(_ names: inout Reissue, _ numbers: inout Edits) throws(SQLiteError) {
-    guard !counts.isEmpty, let number = origins.knownNumber(of: names.old) else { return }
+    guard !isEmpty, let number = origins.knownNumber(of: names.old) else { return }
     for (origin, seq) in [("origin", "seq"), ("norigin", "nseq"), ("eorigin", "eseq")] {
       let doubtful = try connection.rows(
         "SELECT DISTINCT \(seq) FROM _flotilla_former WHERE \(origin) = ? AND \(seq) > ?",

@@ -107,8 +107,8 @@ enum Layout {
       author INTEGER, PRIMARY KEY(name, key)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS _flotilla_rest(
-      id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL, row BLOB NOT NULL,
-      UNIQUE(name, key)
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE, key BLOB NOT NULL,
+      row BLOB NOT NULL, UNIQUE(name, key)
     );
     CREATE TABLE IF NOT EXISTS _flotilla_key(
       name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, collations BLOB NOT NULL, columns BLOB

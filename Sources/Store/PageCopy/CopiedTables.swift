@@ -19,8 +19,8 @@ package enum CopiedTables {
   /// asked and has decided, the conflicts that it saw.
   package static let own = [
     "_flotilla_meta", "_flotilla_journal", "_flotilla_conflict",
-    "_flotilla_author", "_flotilla_choice", "_flotilla_dismissed", "_flotilla_lost", "_flotilla_rest",
-    "_flotilla_rekeyed", "_flotilla_moving", "_flotilla_unnoted", "_flotilla_run",
+    "_flotilla_author", "_flotilla_choice", "_flotilla_dismissed", "_flotilla_lost",
+    "_flotilla_rest", "_flotilla_rekeyed", "_flotilla_moving", "_flotilla_unnoted", "_flotilla_run",
     "_flotilla_progress", "_flotilla_overruled", "_flotilla_verdict",
     "_flotilla_putback", "_flotilla_fresh", "_flotilla_peer", "_flotilla_unseen",
     "_flotilla_count", "_flotilla_answer", "_flotilla_change",

@@ -86,7 +86,8 @@ extension Store {
       }
     }
     var reissue = Reissue(
-      of: old, above: common, as: own, known: try versions.written(byOthersThan: old, above: common))
+      of: old, above: common, as: own, known: try versions.written(byOthersThan: old, above: common)
+    )
     let again = items.sorted { $0.version.dot < $1.version.dot }
       .map { (item: $0, version: reissue.issue($0.version, &edits)) }
     for (item, version) in again {

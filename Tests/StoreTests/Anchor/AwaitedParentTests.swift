@@ -20,7 +20,8 @@ import Testing
     tag: Int, pace: Pace = Pace(), isKnown: Bool = false
   ) throws -> AnchorSite {
     let site = try AnchorSite("client-wins", schema: Self.schema, pace: pace, count: 5)
-    try site.anchor.store.track(["patient", "tag", "lab"], rule: "client-wins", at: site.anchor.now)
+    try site.anchor.store.track(
+      ["patient", "tag", "lab"], rule: "client-wins", at: site.anchor.now)
     try site.meet()
     try site.a.write(
       "INSERT INTO patient VALUES (2, 'Ann'); INSERT INTO tag VALUES (2, 5)", at: 10)
