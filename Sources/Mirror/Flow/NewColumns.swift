@@ -26,16 +26,16 @@ struct NewColumns: Sendable {
 
   /// Stands for a row of the server: its other columns, and in which of these it has a value.
   func note(of there: [Value]) -> String {
-    defaults.map { there[$0.place].isNull ? "0" : "1" }.joined() + fingerprint(there)
+    defaults.map { there[$0.place].isNull ? "0" : "1" }.joined() + rest(of: there)
   }
 
   /// Whether both rows become one without any loss: of no column does each side have a value.
   func areOne(_ here: [Value], _ note: String) -> Bool {
-    note.dropFirst(defaults.count) == fingerprint(here)
+    note.dropFirst(defaults.count) == rest(of: here)
       && zip(note, defaults).allSatisfy { $0 == "0" || here[$1.place] == $1.value }
   }
 
-  private func fingerprint(_ row: [Value]) -> String {
+  private func rest(of row: [Value]) -> String {
     RowKey.fingerprint(row.indices.filter { !places.contains($0) }.map { row[$0] })
   }
 }

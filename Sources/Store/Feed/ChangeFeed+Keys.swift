@@ -34,8 +34,8 @@ extension ChangeFeed {
   /// About so many bytes of keys are told at a time.
   private static let mostKeyBytes = 1 << 20
 
-  /// The same as `changes`, without the rows. When each was edited last is told if it
-  /// `tellsStamps`.
+  /// The same as `changes`, without the rows, and without those of which only the anchor's word is
+  /// new. When each was edited last is told if it `tellsStamps`.
   package func changedKeys(
     after cursor: ChangeCursor?, limit: Int, at wall: Int64, tellsStamps: Bool,
     isWanted: (String) -> Bool
@@ -63,6 +63,7 @@ extension ChangeFeed {
     var room = Self.mostKeyBytes
     for entry in entries {
       page.cursor = entry.cursor
+      guard !entry.isOfAnchor else { continue }
       if places[entry.row.table] == nil {
         places[entry.row.table] = .some(place(of: entry.row.table, in: &page, isWanted))
       }

@@ -58,10 +58,11 @@ final class ChangeLog {
   var last: ChangeCursor? { state?.last }
   var readAt: Int64? { state?.readAt }
 
-  /// A row was written in the open transaction, or its version was.
-  func note(_ table: ReplicaTable, _ key: Key) {
+  /// A row was written in the open transaction, or its version was. A word `ofAnchor` about an edit
+  /// leaves the row as it is.
+  func note(_ table: ReplicaTable, _ key: Key, ofAnchor: Bool = false) {
     guard state != nil, !table.isSettings, !table.isHeld else { return }
-    noted.append(table.id, key)
+    noted.append(table.id, key, ofAnchor: ofAnchor)
   }
 
   /// Rows have gone or changed without being looked at one by one: who has read so far must read
@@ -141,6 +142,8 @@ final class ChangeLog {
   struct Entry {
     var cursor: ChangeCursor
     var row: Export.RowID
+    /// Whether only the anchor's word on its edit is new.
+    var isOfAnchor: Bool
   }
 
   /// The entries after a cursor; nil if it is not of this log, or what follows it is not kept.
@@ -157,10 +160,10 @@ final class ChangeLog {
       var entries: [Entry] = []
       while entries.count < limit, try statement.step() {
         var number = statement.integer(0)
-        for row in ChangedKeys.rows(in: statement.bytes(2)) {
+        for (row, isOfAnchor) in ChangedKeys.rows(in: statement.bytes(2)) {
           if number > cursor.number, entries.count < limit {
             let cursor = ChangeCursor(number: number, mark: statement.integer(1))
-            entries.append(Entry(cursor: cursor, row: row))
+            entries.append(Entry(cursor: cursor, row: row, isOfAnchor: isOfAnchor))
           }
           number &+= 1
         }
@@ -181,18 +184,24 @@ struct ChangedKeys {
   /// So many bytes lie together.
   private static let mostBytes = 128 << 10
 
+  /// Stands in the number of the table where only the anchor's word is new.
+  private static let ofAnchor: UInt32 = 1 << 31
+
   private(set) var parts: [Part] = []
-  private var last: Export.RowID?
+  private var last: (row: Export.RowID, isOfAnchor: Bool)?
 
   var count: Int { parts.reduce(0) { $0 + $1.count } }
 
   /// Adds a row, unless it is the one that was added last.
-  mutating func append(_ table: Int64, _ key: Key) {
-    if let last, last.table == table, last.key == key { return }
-    last = Export.RowID(table: table, key: key)
+  mutating func append(_ table: Int64, _ key: Key, ofAnchor isOfAnchor: Bool) {
+    if let last, last.row.table == table, last.row.key == key, isOfAnchor || !last.isOfAnchor {
+      return
+    }
+    last = (Export.RowID(table: table, key: key), isOfAnchor)
+    let mark = isOfAnchor ? Self.ofAnchor : 0
     if parts.last.map({ $0.bytes.count >= Self.mostBytes }) ?? true { parts.append(Part()) }
     let index = parts.count - 1
-    for number in [UInt32(truncatingIfNeeded: table), UInt32(key.bytes.count)] {
+    for number in [UInt32(truncatingIfNeeded: table) | mark, UInt32(key.bytes.count)] {
       withUnsafeBytes(of: number.littleEndian) { parts[index].bytes.append(contentsOf: $0) }
     }
     parts[index].bytes.append(contentsOf: key.bytes)
@@ -205,8 +214,8 @@ struct ChangedKeys {
   }
 
   /// Reads what was kept; what follows something that is none is left out.
-  static func rows(in bytes: [UInt8]) -> [Export.RowID] {
-    var rows: [Export.RowID] = []
+  static func rows(in bytes: [UInt8]) -> [(row: Export.RowID, isOfAnchor: Bool)] {
+    var rows: [(row: Export.RowID, isOfAnchor: Bool)] = []
     var place = 0
     func number(at place: Int) -> Int {
       (0..<4).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) }
@@ -215,8 +224,10 @@ struct ChangedKeys {
       let (table, length) = (number(at: place), number(at: place + 4))
       place += 8
       guard bytes.count - place >= length else { break }
+      let key = Key(bytes: Array(bytes[place..<place + length]))
+      let id = UInt32(table)
       rows.append(
-        Export.RowID(table: Int64(table), key: Key(bytes: Array(bytes[place..<place + length]))))
+        (Export.RowID(table: Int64(id & ~Self.ofAnchor), key: key), id & Self.ofAnchor != 0))
       place += length
     }
     return rows

@@ -30,7 +30,7 @@ final class RowVersions {
     try versions.put(version, table: table.id, key: key)
     if old == nil { try lost.remove(table, key) }
     settlement.changed(table, key, isGone: version.isDeleted)
-    changeLog.note(table, key)
+    changeLog.note(table, key, ofAnchor: old.map { version.isWord(on: $0) } ?? false)
     count(table, key, old: old, new: version)
     recent.touch(version.dot, table: table.id, key)
   }
@@ -114,5 +114,12 @@ extension KeyShape {
   fileprivate func canHold(_ key: Key) -> Bool {
     guard let values = key.values, values.count == count else { return false }
     return holds(values[...])
+  }
+}
+
+extension Version {
+  /// Whether it is an anchor's word on the edit of another one, and leaves the row as it is.
+  fileprivate func isWord(on other: Version) -> Bool {
+    !isTentative && edit == other.edit && hash == other.hash && isDeleted == other.isDeleted
   }
 }
