@@ -108,5 +108,14 @@ import Testing
       #expect(try row.step())
       #expect(!writer.add(row, to: writer.block(for: 1)))
     }
+    // Each of these fits, and both are too much for one.
+    let block = writer.block(for: 2)
+    for (length, isAdded) in [(500_000, true), (900_000, false)] {
+      try file.with("SELECT printf('%.*c', ?, 'x')", [.integer(Int64(length))]) {
+        (row) throws(SQLiteError) in
+        #expect(try row.step())
+        #expect(!writer.isFull(block) && writer.add(row, to: block) == isAdded)
+      }
+    }
   }
 }

@@ -195,6 +195,30 @@ struct `A busy server` {
       #expect(conflicts.text.components(separatedBy: "9223372036854775809").count == 2)
     }
   }
+
+  @Test func `is not said to be equal with a table that took nothing`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.isInSync()
+      try await office.quietly(1, "UPDATE t SET v = 'unseen' WHERE id = 7")
+      try await office.server(
+        """
+        REVOKE ALL ON shop.* FROM flo@localhost;
+        GRANT SELECT, CREATE, TRIGGER, DROP ON shop.* TO flo@localhost;
+        GRANT ALL ON shop.flotilla_state TO flo@localhost;
+        GRANT ALL ON shop.flotilla_held TO flo@localhost;
+        GRANT ALL ON shop.flotilla_table TO flo@localhost;
+        GRANT ALL ON shop.flotilla_journal_1 TO flo@localhost;
+        GRANT ALL ON shop.flotilla_journal_2 TO flo@localhost; \(Office.cut)
+        """)
+      try await office.isInSync()
+      let said = try await office.flotilla("mirror", "shop.db", "verify", "--timeout", "60s")
+      #expect(said.status == 3, "\(said.text)")
+      try await office.server("GRANT ALL ON shop.* TO flo@localhost")
+      try await office.serverComesTo("0", "SELECT count(*) FROM t WHERE v = 'unseen'")
+      try await office.isInSync()
+    }
+  }
 }
 
 /// Somebody who has the server's own client open.

@@ -37,6 +37,10 @@ import Testing
     for number in [-0.0, .infinity, -.infinity] {
       #expect(throws: ColumnForm.Objection.self) { try real.encode(.real(number)) }
     }
+    // SQLite makes 0 of it, but in a column of no type.
+    #expect(throws: ColumnForm.Objection.self) { try real.decode(.real(-0.0)) }
+    #expect(throws: ColumnForm.Objection.self) { try form(.real, .numeric).decode(.real(-0.0)) }
+    #expect(try form(.real, .none).decode(.real(-0.0)) == .real(-0.0))
     // A whole number in a NUMERIC column is an integer, and comes back as one if it is exact.
     let numeric = form(.real, .numeric)
     #expect(try numeric.encode(.integer(5)) == .real(5))

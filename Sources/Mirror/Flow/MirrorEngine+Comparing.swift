@@ -48,6 +48,8 @@ extension MirrorEngine {
     try await drain(session)
     // Where the feed goes on is known there now.
     _ = try serving { () throws(ServerError) in try session.send([], cursor: session.cursor) }
+    // Who waits for the end of it hears that not all of it was done.
+    if let rest = session.resting.values.first { say("the server: \(rest.error.text)") }
     if policies.count == session.byNumber.count {
       (state.comparison, state.compared) = (settings.comparisons, Self.now)
       (state.rowsCompared, state.differences) = (state.progress, differences + carried)

@@ -52,13 +52,12 @@ struct BlockWriter {
     block.isFull || block.bytes + block.count * rowSize > mostBytes
   }
 
-  /// Adds a row; false if the server would not have it as it is.
+  /// Adds a row; false if the server would not have it as it is, or not beside the others.
   func add(_ row: Statement, to block: ParameterBlock) -> Bool {
-    let before = block.bytes
     for column in lanes.indices {
       guard add(row.content(column), of: column, row, to: block) else { return false }
     }
-    guard block.bytes - before + rowSize < packet - (64 << 10) else { return false }
+    guard block.bytes + (block.count + 1) * rowSize < packet - (64 << 10) else { return false }
     block.endRow()
     return true
   }

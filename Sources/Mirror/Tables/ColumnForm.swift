@@ -62,6 +62,9 @@ struct ColumnForm: Sendable, Equatable {
     guard let stored = affinity.stored(given) else {
       throw Objection("what SQLite makes of \(given.shown) in this column is not the same")
     }
+    if case .real(let number) = given, number == 0, number.sign == .minus, affinity != .none {
+      throw Objection("SQLite keeps -0.0 as 0 in this column")
+    }
     if case .text = given, case .text = stored { return stored }
     if case .text = given, case .text = kind {
       throw Objection("SQLite takes the text \(given.shown) for a number in this column")
