@@ -35,6 +35,36 @@ import Testing
     }
   }
 
+  @Test func `for numbers that lost is restored for the whole site, too`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let b = try await site.replica("b", role: .admin)
+      func choice(_ replica: TestReplica) throws -> [String] {
+        try replica.rows("SELECT on_collision FROM _flotilla_number")
+      }
+      for one in [a, b] {
+        try one.write("CREATE TABLE bill(id INTEGER PRIMARY KEY, text TEXT)")
+      }
+      let first = try await site.run(a)
+      _ = try await a.library.track(.named(["bill"]), rule: nil)
+      let second = try await site.run(b, to: [first])
+      #expect(try await eventually { try await second.isInSync })
+      await second.stop()
+      _ = try await b.library.track(.named(["bill"]), rule: nil, onCollision: "log")
+      try await Task.sleep(for: .seconds(1))
+      _ = try await a.library.track(.named(["bill"]), rule: nil, onCollision: "rekey")
+      let again = try await site.run(b, to: [first])
+      #expect(try await eventually { try choice(b) == ["rekey"] })
+      #expect(try await eventually { try await again.isInSync })
+
+      let conflicts = try await b.library.conflicts().conflicts
+      let lost = try #require(conflicts.first { $0.table == "_flotilla_number" })
+      #expect(try await b.library.restoreConflict(lost.id).state == "restored")
+      #expect(try await eventually { try choice(a) == ["log"] })
+      #expect(try choice(b) == ["log"])
+    }
+  }
+
   @Test func `of one's own decides between nodes as those of the house do`() async throws {
     try await TestSite.with { site in
       let replicas = [

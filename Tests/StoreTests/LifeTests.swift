@@ -129,6 +129,25 @@ import Testing
     }
   }
 
+  /// Whoever has written in a row knows it by its name.
+  @Test func `leaves a row its name that others have written in`() throws {
+    let replicas = try KeysTests.site(3, beginning: "INSERT INTO patient VALUES (1, 'Old')")
+    let (two, three) = (replicas[1], replicas[2])
+    let common = two.store.position.frontier[two.store.own]
+    try two.write("INSERT INTO patient VALUES (7, 'Dora')", at: 10)
+    try three.pull(from: two)
+    try three.write("UPDATE patient SET name = 'Dora T' WHERE id = 7", at: 20)
+    try two.pull(from: three)
+    try two.write(
+      "UPDATE patient SET name = 'Dora Two' WHERE id = 7; INSERT INTO lab VALUES (1, 7, 'r')", at: 30)
+    try begin(two, .unknown, above: common)
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      #expect(try KeysTests.hanging(replica) == ["Dora Two r"])
+      #expect(try replica.value("SELECT count(*) FROM patient") == .integer(2))
+    }
+  }
+
   /// The copy knows a row under a number that it had to leave since.
   @Test(arguments: [false, true])
   func `makes no row again that has moved already`(isEarly: Bool) throws {

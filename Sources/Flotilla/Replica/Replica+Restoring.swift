@@ -21,7 +21,7 @@ extension Replica {
         remedy: "It is with the node that made it.")
     }
     if !values.isEmpty { try found.set(values) }
-    guard !found.isOfSettings else {
+    guard !Store.isForSite(found.table) else {
       try await restoreSetting(found)
       try await withFile { store throws(StoreError) in
         try store.conflictLog.settle(Int64(id), as: .restored)
@@ -33,6 +33,7 @@ extension Replica {
 
   /// Makes the choice that lost again, as its command would.
   private func restoreSetting(_ conflict: ConflictReport.Conflict) async throws(FlotillaError) {
+    guard conflict.isOfSettings else { return try await restoreChoice(conflict) }
     guard case .text(let table)? = conflict.key["name"] else { throw unknown(conflict.id) }
     guard let row = conflict.loser?.row else {
       _ = try await untrack([table])
@@ -46,6 +47,20 @@ extension Replica {
     // The rule that nobody had set is the standard one.
     if isTracked, rule == nil { rule = MergeRules.standard.name }
     _ = try await track(.named([table]), rule: rule)
+  }
+
+  private func restoreChoice(_ conflict: ConflictReport.Conflict) async throws(FlotillaError) {
+    guard case .text(let table)? = conflict.key["tbl"],
+      case .text(let choice)? = conflict.loser?.row?["on_collision"]
+    else {
+      throw FlotillaError(
+        .refused,
+        "what lost in conflict \(conflict.id) is a choice for the whole site, and restore cannot "
+          + "make it again",
+        remedy: "Make it by its own command: flotilla schema \(shellWord(path)) --map, or "
+          + "flotilla track \(shellWord(path)) --on-collision.")
+    }
+    _ = try await track(.named([table]), rule: nil, onCollision: choice)
   }
 
   /// Writes a row into its table, as any program would.
@@ -145,7 +160,7 @@ extension Replica {
 extension ConflictReport.Conflict {
   /// Gives what lost other values.
   fileprivate mutating func set(_ values: [String: SQLValue]) throws(FlotillaError) {
-    guard var row = loser?.row, !isOfSettings else {
+    guard var row = loser?.row, !Store.isForSite(table) else {
       throw FlotillaError(
         .refused, "what lost in conflict \(id) is no row, so it has no column to set")
     }

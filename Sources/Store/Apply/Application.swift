@@ -252,7 +252,7 @@ extension Store {
       _ = try contents.writing(table, key) { () throws(SQLiteError) in
         try connection.run(statements.deleteByKey, values.map(\.sqlite))
       }
-      if old != nil { try shelf.remove(table: table.id, key: key) }
+      try shelf.remove(table: table.id, key: key)
       application.changed.insert(table.id)
     case .ruling: break
     case .withheld:
@@ -265,7 +265,8 @@ extension Store {
       try settlement.shelve(row, table, key, why: .tooLarge, &application)
     case .values where isPlaced: application.changed.insert(table.id)
     case .values(let values):
-      let shelved = old == nil && gone == nil ? nil : try shelf.entry(table: table.id, key: key)
+      let isNew = old == nil && gone == nil && !lost.hasEnded
+      let shelved = isNew ? nil : try shelf.entry(table: table.id, key: key)
       let isSame = old.map { !$0.isDeleted && $0.hash == incoming.hash } ?? false
       var placement = Placement(
         shape: row.shape, values: values, hash: incoming.hash,

@@ -185,6 +185,7 @@ final class Shelf: FilePart {
   /// The site stops tracking a table. What its rows have for columns that are not here is kept
   /// until it is tracked again: the rows would be without it then, as if somebody had emptied them.
   func remove(_ table: ReplicaTable) throws(SQLiteError) {
+    try connection.run("DELETE FROM _flotilla_rest WHERE name = ?", [.string(table.name)])
     try connection.run(
       """
       INSERT OR REPLACE INTO _flotilla_rest(name, key, row)
@@ -209,16 +210,18 @@ final class Shelf: FilePart {
     if isKnownEmpty { return }
     try connection.run(
       """
-      DELETE FROM _flotilla_shelf WHERE tbl = ?1 AND why = 'columns' AND key NOT IN
-        (SELECT key FROM _flotilla_version WHERE tbl = ?1)
+      DELETE FROM _flotilla_shelf AS s WHERE tbl = ?1 AND why = 'columns' AND NOT EXISTS (
+        SELECT 1 FROM _flotilla_version AS v
+        WHERE v.tbl = s.tbl AND v.key = s.key AND v.hash IS NOT NULL)
       """, [.integer(table.id)])
   }
 
-  /// A table that is not tracked goes on as another one.
-  func rename(_ ended: String, to name: String) throws(SQLiteError) {
+  /// A table whose tracking has ended goes on as another one, which is tracked.
+  func giveBack(_ ended: String, to table: ReplicaTable) throws(SQLiteError) {
     try connection.run(
       "UPDATE OR REPLACE _flotilla_rest SET name = ? WHERE name = ?",
-      [.string(name), .string(ended)])
+      [.string(table.name), .string(ended)])
+    try giveBack(table)
   }
 
   var isEmpty: Bool {

@@ -186,6 +186,7 @@ extension Store {
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), table, key, &edits)
       try rowVersions.keep(deleted, table, key, old: nil)
+      try shelf.remove(table: table.id, key: key)
       edits.add(statements.shape, deleted, .deleted(key: key.values ?? []))
     }
     guard found.count < pace.comparedRows else { return false }

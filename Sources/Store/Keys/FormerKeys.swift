@@ -51,7 +51,7 @@ final class FormerKeys {
       try arguments(place))
   }
 
-  /// Notes where it was made again; false if that was known.
+  /// Notes where it was made again; false if that was known, or there is no room for it.
   ///
   /// Of two that made it again the first one in order of the keys counts.
   func note(_ place: Place, next: Place, edit: Dot) throws(SQLiteError) -> Bool {
@@ -62,7 +62,7 @@ final class FormerKeys {
       return false
     }
     if known == nil { try note(place) }
-    try connection.run(
+    return try connection.run(
       """
       UPDATE _flotilla_former
       SET next = ?5, norigin = ?6, nseq = ?7, eorigin = ?8, eseq = ?9
@@ -72,8 +72,7 @@ final class FormerKeys {
         .blob(next.key.bytes), .integer(try origins.number(of: next.created.origin)),
         .integer(Int64(next.created.seq)), .integer(try origins.number(of: edit.origin)),
         .integer(Int64(edit.seq)),
-      ])
-    return true
+      ]) > 0
   }
 
   /// The row has the key again that it had to leave, or was to leave: from wherever it was since it

@@ -16,14 +16,19 @@ struct Reissue {
     (self.old, self.common, self.own, self.known) = (old, common, own, known)
   }
 
-  private func isDoubtful(_ dot: Dot) -> Bool { dot.origin == old && dot.seq > common }
+  private func isDoubtful(_ dot: Dot) -> Bool {
+    dot.origin == old && dot.seq > common && !known.contains(dot)
+  }
 
   /// The same edit under the next dot. Of one row all edits name the first of them as what made it.
   mutating func issue(_ version: Version, _ numbers: inout Edits) -> Version {
     let dot = Dot(own, numbers.next())
     edits[version.dot] = dot
     var again = version.reissued(as: dot, common: common)
-    guard isDoubtful(version.created) else { return again }
+    guard isDoubtful(version.created) else {
+      (again.created, again.createdAt) = (version.created, version.createdAt)
+      return again
+    }
     if let row = rows[version.created] {
       (again.created, again.createdAt) = (row.dot, row.at)
     } else {
@@ -49,7 +54,7 @@ struct Reissue {
 
   /// Only a row that has left its key stands nowhere under its name: it gets one of its own.
   mutating func row(_ made: Creation, _ numbers: inout Edits) -> Creation {
-    guard isDoubtful(made.dot), !known.contains(made.dot) else { return made }
+    guard isDoubtful(made.dot) else { return made }
     if let row = rows[made.dot] { return row }
     let row = Creation(at: made.at, dot: Dot(own, numbers.next()))
     rows[made.dot] = row

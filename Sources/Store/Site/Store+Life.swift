@@ -85,9 +85,11 @@ extension Store {
         }
       }
     }
+    // Over what somebody else had written in a row it was edited here again.
+    let edited = items.map(\.version).filter { $0.context.dots.contains { $0.origin != old } }
+    let known = try versions.written(byOthersThan: old, above: common)
     var reissue = Reissue(
-      of: old, above: common, as: own, known: try versions.written(byOthersThan: old, above: common)
-    )
+      of: old, above: common, as: own, known: known.union(edited.map(\.created)))
     let again = items.sorted { $0.version.dot < $1.version.dot }
       .map { (item: $0, version: reissue.issue($0.version, &edits)) }
     for (item, version) in again {

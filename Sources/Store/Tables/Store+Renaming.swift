@@ -24,7 +24,7 @@ extension Store {
       }
       // It may have been a table of its own until then.
       try lost.rename(name, to: table.name)
-      try shelf.rename(name, to: table.name)
+      try shelf.giveBack(name, to: table)
       hasChanged = true
     }
     if hasChanged { try tables.reload() }
@@ -78,7 +78,7 @@ extension Store {
         try self.tables.setBaseline(true, of: table.id)
       } else {
         try self.lost.rename(name, to: table.name)
-        try self.shelf.rename(name, to: table.name)
+        try self.shelf.giveBack(name, to: table)
       }
       try self.renewSchema()
       guard now.site != nil else { return }

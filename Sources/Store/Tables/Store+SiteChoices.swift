@@ -8,6 +8,9 @@ extension Store {
   /// `untrack` edit it, and of what else is written into it nobody hears.
   package static let settings = Tables.settings
 
+  /// Whether a table holds choices for the whole site.
+  package static func isForSite(_ table: String) -> Bool { Tables.isSettings(table) }
+
   /// Tracks tables for the whole site; the caller has checked that they can be.
   ///
   /// Their rows become versions in the folds that follow. It is also the word of this machine for

@@ -330,6 +330,9 @@ final class LostVersions: FilePart {
       ).integer ?? 0)
   }
 
+  /// Whether a table is tracked again, or may be.
+  var hasEnded: Bool { endedCount > 0 }
+
   /// What stood under a key when the site stopped tracking the table.
   func ended(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Version? {
     guard endedCount > 0 else { return nil }

@@ -49,9 +49,12 @@ final class Origins: FilePart {
   /// Whether the origins that a version names have numbers, or can get them beside those in `new`,
   /// which get them as well. Whoever writes may name any number of origins that never were.
   func hasRoom(for version: Version, beside new: inout Set<Origin>) -> Bool {
-    let unknown = version.named.filter { numbers[$0.origin] == nil && !new.contains($0.origin) }
-    if unknown.isEmpty { return true }
-    let all = new.union(unknown.map(\.origin))
+    var all: Set<Origin>?
+    version.eachNamed { dot in
+      guard numbers[dot.origin] == nil, !new.contains(dot.origin) else { return }
+      all = (all ?? new).union([dot.origin])
+    }
+    guard let all else { return true }
     guard numbers.count + all.count <= Self.most else { return false }
     new = all
     return true
@@ -96,14 +99,18 @@ final class Origins: FilePart {
 }
 
 extension Version {
-  /// The edits of others that it names.
-  fileprivate var named: [Dot] {
-    var named = context.dots
-    if created.origin != dot.origin { named.append(created) }
-    if let image { named.append(image) }
-    if let certificate { named.append(certificate.edit) }
-    guard hasNumbering else { return named }
-    named += numbering.elders.map(\.dot) + numbering.parents.map(\.row)
-    return named + numbering.former.flatMap { [$0.created, $0.edit] }
+  /// Goes through the edits of others that it names.
+  fileprivate func eachNamed(_ body: (Dot) -> Void) {
+    context.dots.forEach(body)
+    if created.origin != dot.origin { body(created) }
+    if let image { body(image) }
+    if let certificate { body(certificate.edit) }
+    guard hasNumbering else { return }
+    for elder in numbering.elders { body(elder.dot) }
+    for parent in numbering.parents { body(parent.row) }
+    for former in numbering.former {
+      body(former.created)
+      body(former.edit)
+    }
   }
 }

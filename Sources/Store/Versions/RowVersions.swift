@@ -87,6 +87,11 @@ final class RowVersions {
       return items
     }
     for (key, version) in items {
+      for name in ["shelf", "pending"] {
+        try connection.run(
+          "DELETE FROM _flotilla_\(name) WHERE tbl = ? AND key = ?",
+          [.integer(table.id), .blob(key.bytes)])
+      }
       try versions.remove(table: table.id, key: key)
       count(table, key, old: version, new: nil)
     }

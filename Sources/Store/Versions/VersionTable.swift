@@ -79,7 +79,8 @@ final class VersionTable: FilePart {
     guard let number = origins.knownNumber(of: origin) else { return [] }
     let found = try connection.rows(
       """
-      SELECT DISTINCT cseq FROM _flotilla_version WHERE corigin = ?1 AND cseq > ?2 AND origin <> ?1
+      SELECT cseq FROM _flotilla_version WHERE corigin = ?1 AND cseq > ?2 AND origin <> ?1
+      UNION SELECT cseq FROM _flotilla_pending WHERE corigin = ?1 AND cseq > ?2 AND origin <> ?1
       """, [.integer(number), .integer(Int64(clamping: seq))])
     return Set(found.compactMap { $0[0].integer.map { Dot(origin, UInt64($0)) } })
   }

@@ -196,6 +196,20 @@ import Testing
     #expect(clock.instant(late).ageing == late.wall)
   }
 
+  @Test func `counts once an admin says the same, whomever this node follows`() {
+    var clock = restarted(founded(isKept: false), after: 1_000)
+    var view = word(100, reign: 2)
+    view.held = 1_000_000
+    #expect(hear(&clock, view, at: reading(2_000, isKept: false)) == [.changed])
+    let now = reading(3_000, isKept: false)
+    #expect(clock.instant(now).ageing.map { $0 < Self.start + Self.day } == true)
+    let admin = Identity(high: 8, low: 0)
+    _ = clock.receive(.trusted([admin]), at: now)
+    (view.held, view.site) = (10, clock.site(at: now.uptime))
+    _ = clock.receive(.measured(admin, view, roundTrip: 0, at: now.uptime), at: now)
+    #expect(clock.instant(now).ageing == clock.site(at: now.uptime))
+  }
+
   @Test func `of two foundings far apart has the earlier one on both sides`() {
     var (early, late) = (founded(), SiteClock(node: Identity(high: 2, low: 0)))
     let far = ClockReading(uptime: 0, wall: Self.start + 400 * Self.day)

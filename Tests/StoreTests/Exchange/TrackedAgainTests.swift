@@ -47,4 +47,58 @@ import Testing
     for replica in replicas { #expect(try replica.content("t") == after) }
     #expect(first.store.position.digest == second.store.position.digest)
   }
+
+  /// What a row had for a column that is not here goes with the row.
+  @Test(arguments: [0, 1])
+  func `gives the next row of a key nothing of one that was deleted meanwhile`(
+    choosing: Int
+  ) throws {
+    let first = try TestReplica(
+      1, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, x TEXT)", tracking: ["t"])
+    let second = try TestReplica(2, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT)")
+    try second.pull(from: first)
+    let replicas = [first, second]
+    try first.write("INSERT INTO t VALUES ('k', 'v', 'x'), ('l', 'v', 'x')")
+    try KeysTests.settle(replicas)
+    let chooser = replicas[choosing]
+    KeysTests.later(chooser, than: replicas)
+    try chooser.store.untrack(["t"], at: chooser.now)
+    try KeysTests.settle(replicas)
+    try chooser.write("DELETE FROM t WHERE id = 'l'")
+    try chooser.store.track(["t"], rule: nil, at: chooser.now)
+    for _ in 1...2 { try KeysTests.settle(replicas) }
+    for replica in replicas {
+      #expect(try replica.value("SELECT count(*) FROM t") == .integer(1))
+    }
+    try second.write("INSERT INTO t(id, v) VALUES ('l', 'new')")
+    try KeysTests.settle(replicas)
+    #expect(
+      try first.content("t") == ["text'k'|text'v'|text'x'", "text'l'|text'new'|nullNULL"])
+    #expect(try second.value("SELECT count(*) FROM _flotilla_shelf") == .integer(1))
+  }
+
+  /// Another machine has dropped the column meanwhile.
+  @Test func `goes on without a column that was dropped meanwhile`() throws {
+    var pace = Pace()
+    pace.comparedRows = 1
+    let first = try TestReplica(
+      1, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, x TEXT)", tracking: ["t"])
+    let second = try TestReplica(
+      2, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT)", pace: pace)
+    try second.pull(from: first)
+    let replicas = [first, second]
+    try first.write("INSERT INTO t VALUES ('k', 'v', 'x'), ('l', 'v', 'x'), ('m', 'v', 'x')")
+    try KeysTests.settle(replicas)
+    KeysTests.later(first, than: replicas)
+    try first.store.untrack(["t"], at: first.now)
+    try KeysTests.settle(replicas)
+    try first.write("ALTER TABLE t DROP COLUMN x; UPDATE t SET v = 'w'")
+    try first.store.track(["t"], rule: nil, at: first.now)
+    for _ in 1...2 { try KeysTests.settle(replicas) }
+    #expect(try second.content("t") == first.content("t"))
+    #expect(try first.value("SELECT count(*) FROM t WHERE v = 'w'") == .integer(3))
+    try first.write("ALTER TABLE t ADD COLUMN x TEXT")
+    try KeysTests.settle(replicas)
+    #expect(try first.value("SELECT count(*) FROM t WHERE x NOT NULL") == .integer(0))
+  }
 }
