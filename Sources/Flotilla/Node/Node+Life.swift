@@ -95,17 +95,16 @@ extension Node {
   func beginLife(_ doubt: Doubt, renewingTo mark: Replication.Mark? = nil) async {
     life.beginAnother()
     defer { life.endBeginning() }
-    let (number, next) = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
+    let number = UInt64.random(in: 0 ... .max)
     do {
       let common: UInt64? =
         doubt.spoilsNumbers
         ? try await store.run { (store) throws(StoreError) in try store.lives.commonSeq() } : nil
       try await LifeFiles(store: store, sidecar: sidecar, keys: keys)
-        .begin(number, run: next, doubt, above: common, renewingTo: mark)
+        .begin(number, run: run, doubt, above: common, renewingTo: mark)
       let (begun, runs, position) = try await store.run { (store) throws(StoreError) in
         (try store.lives.life(), store.lives.log, store.position)
       }
-      run = next
       self.position = position
       savedDelivery = position.frontier[position.own]
       life.go(on: begun, runs)

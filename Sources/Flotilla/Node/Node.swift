@@ -70,8 +70,7 @@ actor Node {
   var changeWaiters: [CheckedContinuation<Void, Never>] = []
   /// Set in a process that only serves an invitation.
   var servesInvitationOnly = false
-  /// Another one with each life: by it peers know what of a long exchange they have got.
-  var run = UInt64.random(in: 0 ... .max)
+  let run = UInt64.random(in: 0 ... .max)
   /// When this node was made, by uptime.
   let born = Uptime.now
   var times = PatrolTimes(asleep: Uptime.now - Uptime.awake)

@@ -64,7 +64,6 @@ extension World {
     let now = now(node)
     let before = isLate ? try nodes[node].replica.observe().versions : [:]
     nodes[identity(node)].lives += 1
-    if isLate { nodes[node].run &+= 1 }
     try nodes[node].replica.beginLife(
       doubt, life: nodes[identity(node)].lives, run: nodes[node].run, isLate: isLate,
       renewingTo: mark, at: now, &history)
