@@ -60,7 +60,13 @@ import Testing
         let answer = try await client.ask("POST", "/v1/a/rows/open", body: body)
         #expect(answer.status == 400 && answer.kind == "key", "\(body)")
       }
+      for target in ["open/a", "open?id=eq.a", "open?v=gte.0", "once/x", "once?id=eq.x"] {
+        let answer = try await client.ask("PATCH", "/v1/a/rows/" + target, body: #"{"ID":null}"#)
+        #expect(answer.status == 400 && answer.kind == "key", "\(target)")
+      }
       #expect(try await place.sql("a.db", "SELECT count(*) FROM open") == "2")
+      let left = try await place.sql("a.db", "SELECT id FROM open UNION SELECT id FROM once")
+      #expect(left == "a\nkeep\nx")
       try await place.sql("a.db", "INSERT INTO open VALUES (NULL, 9)")
       #expect((try await client.ask("GET", "/v1/a/rows/open").json as? [Any])?.count == 2)
     }

@@ -255,11 +255,25 @@ struct RowWriter {
     return sql
   }
 
+  /// What a change sets: at least one column, and no part of the key to NULL, for no other machine
+  /// gets a row without one.
+  private func changes(
+    _ members: [JSONMember]
+  ) throws(Problem) -> (columns: [TableShape.Column], values: [Value]) {
+    let (columns, values) = try settings(members)
+    guard !columns.isEmpty else { throw .badRequest("body", "the change names no column") }
+    for (column, value) in zip(columns, values) where value.isNull {
+      guard !table.keyColumns.contains(column) else {
+        throw .badRequest("key", "\(column.name) is a part of the key, and cannot be null")
+      }
+    }
+    return (columns, values)
+  }
+
   private func change(_ part: String, _ members: [JSONMember]) throws(Problem) -> WriteResult {
     let key = try RowKey.read(part, of: table)
     guard let row = try current(key) else { throw missing }
-    let (columns, values) = try settings(members)
-    guard !columns.isEmpty else { throw .badRequest("body", "the change names no column") }
+    let (columns, values) = try changes(members)
     try update(row.key, columns, values)
     // The key itself may have changed, and a column may have made another value of it.
     var next = row.key
@@ -288,8 +302,7 @@ struct RowWriter {
   private func changeAll(
     _ parameters: [RequestTarget.Parameter], _ members: [JSONMember]
   ) throws(Problem) -> WriteResult {
-    let (columns, values) = try settings(members)
-    guard !columns.isEmpty else { throw .badRequest("body", "the change names no column") }
+    let (columns, values) = try changes(members)
     return try runFiltered(assignments(columns, values), parameters)
   }
 
