@@ -24,7 +24,7 @@ extension Gateway {
       guard let (database, token) = try await signedIn(request) else {
         return .json(.object(["database": .null]))
       }
-      return .json(Self.account(database, token))
+      return .json(try await Self.account(database, token))
     }
   }
 
@@ -33,10 +33,11 @@ extension Gateway {
     let hash = AccessToken.hash(of: text)
     for database in databases {
       guard let token = try await database.token(hash: hash) else { continue }
+      let account = try await Self.account(database, token)
       if let old = request.cookie(cookieName) { sessions.end(old) }
       let cookie = sessions.begin(database.name, token: hash, at: .now)
       let seconds = Int(PageSessions.lifetime / .seconds(1))
-      return HTTPResponse.json(Self.account(database, token))
+      return HTTPResponse.json(account)
         .with("Set-Cookie", cookieLine(cookie, seconds: seconds, request))
     }
     throw await tries.note("somebody signed in with an unknown or expired token")
@@ -58,11 +59,14 @@ extension Gateway {
   }
 
   /// What the page is told of who has signed in.
-  private static func account(_ database: GatewayDatabase, _ token: AccessToken) -> JSON {
-    .object([
+  private static func account(
+    _ database: GatewayDatabase, _ token: AccessToken
+  ) async throws(Problem) -> JSON {
+    let tables = try await database.standing().tables(of: token)
+    return .object([
       "database": .text(database.name),
       "file": .text(URL(filePath: database.replica.path).lastPathComponent),
-      "token": .text(token.name), "tables": .object(token.tables.mapValues { .text($0.rawValue) }),
+      "token": .text(token.name), "tables": .object(tables.mapValues(JSON.text)),
       "sees_site": .bool(token.readsAll), "settles": .bool(token.writesAll),
     ])
   }

@@ -119,6 +119,89 @@ import Testing
     }
   }
 
+  @Test func `is no more than the node may do with a table that has another name by now`()
+    async throws
+  {
+    try await withNode { place, node in
+      let code = try await place.run("flotilla", "invite", "clinic.db")
+      let word = try #require(code.text.split(separator: "\n").first.map(String.init))
+      try await place.flotilla(
+        "join", "leaf.db", word, "--at", "127.0.0.1:\(node.nodePort)", "--name", "leaf")
+      let leaf = try await place.serve("leaf.db", "--http", "127.0.0.1:0")
+      let client = RawClient(port: leaf.port, token: try await place.token("leaf.db"))
+      try await place.sql("leaf.db", "ALTER TABLE open RENAME TO task")
+      let row = "/v1/leaf/rows/task/1"
+      let isKnown = try await eventually {
+        try await client.ask("PATCH", row, body: #"{"v":1}"#).status == 204
+      }
+      #expect(isKnown)
+      try await place.flotilla("grant", "clinic.db", "leaf", "open", "read")
+      let isBound = try await eventually {
+        try await client.ask("PATCH", row, body: #"{"v":2}"#).status == 403
+      }
+      #expect(isBound)
+      #expect(try await client.ask("GET", row).status == 200)
+      #expect(
+        try await client.ask("PATCH", "/v1/leaf/rows/closed/1", body: #"{"v":2}"#).status == 204)
+      try await place.flotilla("grant", "clinic.db", "leaf", "open", "none")
+      let isHidden = try await eventually { try await client.ask("GET", row).status == 404 }
+      #expect(isHidden)
+      let asked = try await client.ask(
+        "POST", "/v1/leaf/query", body: #"{"sql":"SELECT * FROM task"}"#)
+      #expect(asked.status == 400 && asked.body.contains("no such table: task"), "\(asked.body)")
+      #expect(!(try await client.ask("GET", "/v1/leaf/tables").body.contains("task")))
+      #expect(try await client.ask("GET", "/v1/leaf/rows/closed/1").status == 200)
+      try await leaf.stop()
+    }
+  }
+
+  @Test func `stays what the token says when a table is renamed`() async throws {
+    try await withNode { place, node in
+      let all = RawClient(port: node.port, token: try await place.token("clinic.db", "all"))
+      let most = RawClient(
+        port: node.port,
+        token: try await place.token("clinic.db", "most", tables: "*=write,closed=none"))
+      let one = RawClient(
+        port: node.port, token: try await place.token("clinic.db", "one", tables: "closed=read"))
+      let begun = try await most.ask("GET", "/v1/clinic/changes").object["cursor"] as? String
+      let cursor = try #require(begun)
+      try await place.sql(
+        "clinic.db",
+        "ALTER TABLE closed RENAME TO payroll")
+      let row = "/v1/clinic/rows/payroll/1"
+      var wasShown = false
+      let isKnown = try await eventually {
+        if try await most.ask("GET", row).status != 404 { wasShown = true }
+        return try await one.ask("GET", row).status == 200
+      }
+      #expect(isKnown && !wasShown)
+      #expect(try await all.ask("GET", row).status == 200)
+      #expect(try await most.ask("GET", row).status == 404)
+      #expect(try await most.ask("DELETE", row).status == 404)
+      #expect(try await one.ask("GET", "/v1/clinic/rows/open/1").status == 404)
+      let changes = "/v1/clinic/changes?wait=5&since="
+      for (client, isShown) in [(most, false), (one, true)] {
+        let again = try await client.ask("GET", changes + cursor)
+        let place = again.object["cursor"] as? String
+        let start = try #require(again.status == 410 ? place : cursor)
+        for target in [row, "/v1/clinic/rows/open/1"] {
+          _ = try await all.ask("PATCH", target, body: #"{"v":"\#(isShown)"}"#)
+        }
+        let told = try await client.ask("GET", changes + start)
+        #expect(told.body.contains("\"payroll\"") == isShown, "\(told.body)")
+        #expect(told.body.contains("\"open\"") != isShown, "\(told.body)")
+      }
+      let list = try await place.flotilla("token", "clinic.db", "list")
+      #expect(list.contains("payroll=none") && list.contains("payroll=read"), "\(list)")
+      // The table is named as it is called now, or as the site called it first.
+      for (name, tables) in [("now", "payroll=read"), ("first", "CLOSED=read")] {
+        let later = RawClient(
+          port: node.port, token: try await place.token("clinic.db", name, tables: tables))
+        #expect(try await later.ask("GET", row).status == 200, "\(name)")
+      }
+    }
+  }
+
   @Test func `also tells how the site is, as the commands do`() async throws {
     try await withNode { place, node in
       #expect(try await RawClient(port: node.port).ask("GET", "/health").status == 200)

@@ -21,7 +21,7 @@ package struct AccessToken: Codable, Sendable, Equatable {
   package var name: String
   /// SHA-256 of the token's text, in hexadecimal digits.
   package var hash: String
-  /// By table; `*` stands for all others.
+  /// By table, as the site called it first; `*` stands for all others.
   package var tables: [String: TableRight]
   /// In ms since 1970 by the time of the site; nil if it never ends.
   package var created: Int64
@@ -29,20 +29,22 @@ package struct AccessToken: Codable, Sendable, Equatable {
 
   package static let everything = "*"
 
+  /// What it may do with the table that the site called so first.
   package func right(to table: String) -> TableRight {
     tables[table] ?? tables.first { isSameName($0.key, table) }?.value
       ?? tables[Self.everything] ?? .none
   }
 
-  /// Whether it may read every table: then it may also know how the site is.
-  package var readsAll: Bool {
-    (tables[Self.everything] ?? .none) >= .read && tables.values.allSatisfy { $0 >= .read }
+  /// What it may do with every table.
+  var least: TableRight {
+    tables.values.reduce(tables[Self.everything] ?? .none) { min($0, $1) }
   }
 
+  /// Whether it may read every table: then it may also know how the site is.
+  package var readsAll: Bool { least >= .read }
+
   /// Whether it may write every table: then it may also settle conflicts.
-  package var writesAll: Bool {
-    right(to: Self.everything) == .write && tables.values.allSatisfy { $0 == .write }
-  }
+  package var writesAll: Bool { least == .write }
 
   package func isOver(at moment: Int64) -> Bool { expires.map { $0 <= moment } ?? false }
 

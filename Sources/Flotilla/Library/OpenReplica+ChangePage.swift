@@ -7,7 +7,7 @@ extension OpenReplica.Changes {
     self.init(
       changes: page.changes.map { change in
         OpenReplica.Change(
-          cursor: change.cursor.description, table: change.table,
+          cursor: change.cursor.description, table: change.table, first: change.first,
           key: change.key.mapValues(SQLValue.init),
           deleted: change.row == nil && !change.isTooLarge,
           row: change.row.map { Replica.row($0) }, author: change.author,

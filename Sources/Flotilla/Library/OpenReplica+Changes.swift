@@ -5,6 +5,8 @@ extension OpenReplica {
     /// Who has dealt with this change goes on after it with `changes(since:)`.
     public var cursor: String
     public var table: String
+    /// How the site called the table first: tokens go by that.
+    package var first: String
     public var key: [String: SQLValue]
     /// Whether the table shows no such row any more.
     public var deleted: Bool

@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
 import Replication
-import Store
 
 /// A token that was made. JSON: `{name, token, tables, expires}`; it is shown this once.
 public struct NewTokenReport: Codable, Sendable, Equatable {
@@ -33,12 +32,11 @@ extension Replica {
   public func addToken(
     _ name: String, tables: [String: TableRight] = [:], timeToLive: Duration? = nil
   ) async throws(FlotillaError) -> NewTokenReport {
-    let now = try await ownStanding().siteTime
+    let standing = try await ownStanding()
     let text = AccessToken.draw()
-    let rights = tables.isEmpty ? [AccessToken.everything: .write] : try await spelled(tables)
     let token = AccessToken(
-      name: name, hash: AccessToken.hash(of: text), tables: rights, created: now,
-      expires: timeToLive.map { now + $0.milliseconds })
+      name: name, hash: AccessToken.hash(of: text), tables: try first(tables, in: standing),
+      created: standing.siteTime, expires: timeToLive.map { standing.siteTime + $0.milliseconds })
     let path = path
     try await onTokens { tokens throws(FlotillaError) in
       guard !tokens.contains(where: { $0.name == name }) else {
@@ -53,46 +51,41 @@ extension Replica {
       tokens.append(token)
     }
     return NewTokenReport(
-      name: name, token: text, tables: rights.mapValues(\.rawValue),
+      name: name, token: text, tables: standing.tables(of: token),
       expires: token.expires.map(Node.text))
   }
 
-  /// The tables as they are spelled here; a name that is none of them is a mistake.
-  private func spelled(
-    _ tables: [String: TableRight]
-  ) async throws(FlotillaError) -> [String: TableRight] {
-    let known = try await withFile { store throws(StoreError) in
-      try store.survey.figures().tables.map(\.name)
-    }
-    var spelled: [String: TableRight] = [:]
+  /// The tables as the site called them first, for their names may change; a name that is none of
+  /// them is a mistake.
+  private func first(
+    _ tables: [String: TableRight], in standing: OwnStanding
+  ) throws(FlotillaError) -> [String: TableRight] {
+    if tables.isEmpty { return [AccessToken.everything: .write] }
+    var rights: [String: TableRight] = [:]
     for (name, right) in tables {
-      if name == AccessToken.everything {
-        spelled[name] = right
-        continue
-      }
-      guard let table = known.first(where: { isSameName($0, name) }) else {
+      guard let table = name == AccessToken.everything ? name : standing.first(of: name) else {
         throw FlotillaError(
           .table, "\(name) is no replicated table",
           remedy: "See: flotilla status \(shellWord(path))")
       }
-      guard spelled.updateValue(right, forKey: table) == nil else {
+      guard rights.updateValue(right, forKey: table) == nil else {
         throw FlotillaError(.usage, "\(name) is named twice")
       }
     }
-    return spelled
+    return rights
   }
 
   /// The tokens that there are, also those that have expired.
   public func tokens() async throws(FlotillaError) -> TokensReport {
-    let now = try await ownStanding().siteTime
+    let standing = try await ownStanding()
     let file = TokenFile(self)
     let tokens = try await offPool { () throws(FlotillaError) in try file.read() }
     return TokensReport(
       tokens: tokens.map { token in
         TokensReport.Token(
-          name: token.name, tables: token.tables.mapValues(\.rawValue),
+          name: token.name, tables: standing.tables(of: token),
           created: Node.text(token.created), expires: token.expires.map(Node.text),
-          expired: token.isOver(at: now))
+          expired: token.isOver(at: standing.siteTime))
       })
   }
 
@@ -115,28 +108,5 @@ extension Replica {
   ) async throws(FlotillaError) {
     let file = TokenFile(self)
     try await offPool { () throws(FlotillaError) in try file.change(body) }
-  }
-}
-
-/// What a program that acts for others must know of this replica first.
-package struct OwnStanding: Sendable {
-  let rights: @Sendable (String) -> TableRight
-  /// The time of the site in ms since 1970; that of this machine while it is not known.
-  package let siteTime: Int64
-
-  /// What this node itself may do with a table.
-  package func right(to table: String) -> TableRight { rights(table) }
-}
-
-extension Replica {
-  package func ownStanding() async throws(FlotillaError) -> OwnStanding {
-    try await withFile { store throws(StoreError) in
-      let rights = store.rights
-      return OwnStanding(
-        rights: { table in
-          if rights.mayWrite(table) { return .write }
-          return rights.right(to: table) == .none ? .none : .read
-        }, siteTime: try NodeClock(store, .here).now.moment)
-    }
   }
 }

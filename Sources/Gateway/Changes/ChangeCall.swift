@@ -82,8 +82,7 @@ struct ChangeCall {
 
   private func requireTables() async throws(Problem) {
     for table in tables ?? [] {
-      let own = try await database.standing().right(to: table)
-      guard min(own, token.right(to: table)) >= .read else {
+      guard try await database.standing().right(of: token, to: table) >= .read else {
         throw Problem(404, "table", "there is no replicated table \(table)")
       }
       try await database.reader.run { file throws(Problem) in
@@ -93,7 +92,7 @@ struct ChangeCall {
   }
 
   func isWanted(_ change: ChangeHub.Told) -> Bool {
-    guard token.right(to: change.table) >= .read else { return false }
+    guard token.right(to: change.first) >= .read else { return false }
     return asked.map { $0.right(to: change.table) >= .read } ?? true
   }
 

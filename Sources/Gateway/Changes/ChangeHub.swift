@@ -15,6 +15,8 @@ actor ChangeHub {
   struct Told: Sendable {
     var cursor: String
     var table: String
+    /// How the site called the table first.
+    var first: String
     /// One JSON object.
     var text: [UInt8]
   }
@@ -101,7 +103,8 @@ actor ChangeHub {
 
   private static func page(_ news: OpenReplica.Changes) -> Page {
     let told = news.changes.map {
-      Told(cursor: $0.cursor, table: $0.table, text: Array(JSON($0).description.utf8))
+      Told(
+        cursor: $0.cursor, table: $0.table, first: $0.first, text: Array(JSON($0).description.utf8))
     }
     return Page(changes: told, end: news.cursor)
   }

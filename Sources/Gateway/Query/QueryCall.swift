@@ -14,7 +14,7 @@ struct QueryCall {
     let body = try await database.queries.pass("queries") { () throws(Problem) in
       try await database.asker.run { file throws(Problem) in
         try Self.rows(statement, values, on: file.connection, hides: !token.readsAll) {
-          min(standing.right(to: $0), token.right(to: $0)) >= .read
+          standing.right(of: token, to: $0) >= .read
         }
       }
     }

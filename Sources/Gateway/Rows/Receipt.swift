@@ -61,7 +61,7 @@ struct ReceiptCall {
       let outcome = try await database.replica.outcome(of: edit, within: .seconds(wait))
       let own = try? await database.standing()
       return VerdictAnswer(edit: edit, outcome: outcome) { table in
-        min(own?.right(to: table) ?? .none, token.right(to: table)) >= .read
+        (own?.right(of: token, to: table) ?? .none) >= .read
       }.report
     } catch {
       throw Problem(error)

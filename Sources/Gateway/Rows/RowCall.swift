@@ -30,15 +30,16 @@ struct RowCall {
   /// Refuses what neither the token nor the node may do. A table that may not be read is as if it
   /// was not there.
   private func require(_ right: TableRight) async throws(Problem) {
-    let own = try await database.standing().right(to: table)
-    let granted = min(own, token.right(to: table))
+    let standing = try await database.standing()
+    let granted = standing.right(of: token, to: table)
     guard granted < right else { return }
     guard granted >= .read else {
       throw Problem(404, "table", "there is no replicated table \(table)")
     }
     throw Problem(
       403, "not-allowed",
-      own < right ? "this node may not write \(table)" : "this token may not write \(table)")
+      standing.right(to: table) < right
+        ? "this node may not write \(table)" : "this token may not write \(table)")
   }
 
   private func page() async throws(Problem) -> HTTPResponse {
@@ -291,7 +292,7 @@ extension RowCall {
       guard await mayStill() else { return response.with("Flotilla-Verdict", "unknown") }
       let own = try? await database.standing()
       let answer = VerdictAnswer(edit: edit, outcome: outcome) { table in
-        min(own?.right(to: table) ?? .none, token.right(to: table)) >= .read
+        (own?.right(of: token, to: table) ?? .none) >= .read
       }
       return answer.response(after: response)
     } catch {

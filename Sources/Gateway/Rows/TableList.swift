@@ -16,7 +16,7 @@ enum TableList {
     let standing = try await database.standing()
     return try await database.reader.run { file throws(Problem) in
       try reporting { () throws(SQLiteError) in try TableShape.names(on: file.connection) }
-    }.filter { min(standing.right(to: $0), token.right(to: $0)) >= .read }
+    }.filter { standing.right(of: token, to: $0) >= .read }
   }
 
   /// The tables, and what the client may do there.
@@ -24,9 +24,7 @@ enum TableList {
     _ database: GatewayDatabase, for token: AccessToken
   ) async throws(Problem) -> [(shape: TableShape, right: TableRight)] {
     let standing = try await database.standing()
-    let rights = { @Sendable (table: String) in
-      min(standing.right(to: table), token.right(to: table))
-    }
+    let rights = { @Sendable (table: String) in standing.right(of: token, to: table) }
     return try await database.reader.run { file throws(Problem) in
       try reporting { () throws(SQLiteError) in
         try TableShape.all(on: file.connection) { rights($0) >= .read }

@@ -5,6 +5,8 @@ import SQLite
 package struct ChangedRow: Sendable {
   package var cursor: ChangeCursor
   package var table: String
+  /// How the site called the table first.
+  package var first: String
   package var key: [String: Replication.Value]
   /// Its columns as the table has them; nil if the table shows no such row.
   package var row: [(name: String, value: Replication.Value)]?
@@ -146,7 +148,8 @@ package final class ChangeFeed: FilePart {
       let values = key.values?.map(\.sqlite), values.count == schema.key.count
     else { return nil }
     var change = ChangedRow(
-      cursor: entry.cursor, table: table.nameHere, key: tables.named(key, of: table.name))
+      cursor: entry.cursor, table: table.nameHere, first: table.name,
+      key: tables.named(key, of: table.name))
     let names = schema.columns.map(\.name)
     let text = statements.select(names.map(quoted).joined(separator: ", "))
     try connection.with(text, values) {

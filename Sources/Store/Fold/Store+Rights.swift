@@ -46,6 +46,16 @@ extension Store {
     }
   }
 
+  /// What this replica may do with each table: how the site called it first, and what it is called
+  /// in this file. Those that are here come first.
+  package func tableRights() -> [(first: String, here: String, right: Right)] {
+    let tracked = tables.tracked
+    return (tracked.filter(\.isHere) + tracked.filter { !$0.isHere }).map { table in
+      let right = rights.right(to: table.name)
+      return (table.name, table.nameHere, mayWrite(table) ? right : min(right, .read))
+    }
+  }
+
   /// Of these tables, by their names in this file, those in which an edit would be put back.
   package func refused(_ tables: [String]) -> [String] {
     tables.filter { name in

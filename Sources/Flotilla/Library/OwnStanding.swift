@@ -1,0 +1,76 @@
+import Replication
+import Store
+
+/// What a program that acts for others must know of this replica first.
+package struct OwnStanding: Sendable {
+  private struct Table: Sendable {
+    /// How the site called it first: rights go by that, and stay when it is renamed.
+    var first: String
+    var here: String
+    var right: TableRight
+  }
+
+  /// By the bytes of their names in this file, in small letters.
+  private let tables: [[UInt8]: Table]
+  /// What this node may do with every table.
+  private let least: TableRight
+  /// The time of the site in ms since 1970; that of this machine while it is not known.
+  package let siteTime: Int64
+  /// By which things grow old; nil while that is not known.
+  package let ageing: Int64?
+
+  init(_ store: Store, at now: Instant) {
+    (siteTime, ageing) = (now.moment, now.ageing)
+    let rights = store.rights
+    least = TableRight(rights.tables.values.reduce(rights.general) { min($0, $1) })
+    let known = store.tableRights().map { table in
+      let entry = Table(first: table.first, here: table.here, right: TableRight(table.right))
+      return (Self.folded(table.here), entry)
+    }
+    tables = Dictionary(known) { first, _ in first }
+  }
+
+  private static func folded(_ name: String) -> [UInt8] { Array(name.foldedForNames.utf8) }
+
+  /// What this node itself may do with a table. Of one that has got its name since no more is known
+  /// than what holds for all.
+  package func right(to table: String) -> TableRight { tables[Self.folded(table)]?.right ?? least }
+
+  /// What a client may do with a table: no more than this node.
+  package func right(of token: AccessToken, to table: String) -> TableRight {
+    guard let known = tables[Self.folded(table)] else { return min(least, token.least) }
+    return min(known.right, token.right(to: known.first))
+  }
+
+  /// How the site called first what people call so; nil if there is no such table.
+  func first(of name: String) -> String? {
+    tables[Self.folded(name)]?.first
+      ?? tables.values.first { isSameName($0.first, name) }?.first
+  }
+
+  /// The rights of a token, by the names that tables have here.
+  package func tables(of token: AccessToken) -> [String: String] {
+    let names = Dictionary(tables.values.map { ($0.first, $0.here) }) { first, _ in first }
+    let rights = token.tables.map { (names[$0.key] ?? $0.key, $0.value) }
+    return Dictionary(rights) { min($0, $1) }.mapValues(\.rawValue)
+  }
+}
+
+extension TableRight {
+  init(_ right: Right) {
+    self =
+      switch right {
+      case .none: .none
+      case .read: .read
+      case .write: .write
+      }
+  }
+}
+
+extension Replica {
+  package func ownStanding() async throws(FlotillaError) -> OwnStanding {
+    try await withFile { store throws(StoreError) in
+      OwnStanding(store, at: try NodeClock(store, .here).now)
+    }
+  }
+}
