@@ -13,8 +13,13 @@ struct KeptAnswer {
   static let longestKey = 255
   static let longestBody = 64 << 10
   static let most = 10_000
-  /// A day, in ms.
-  static let lifetime: Int64 = 86_400_000
+  /// A day, in ms, and one step of the clock.
+  static let lifetime: Int64 = 86_400_000 + longestStep
+  /// No more than this counts as passed since the last answer: clocks jump, and what was answered a
+  /// moment ago is not to be old by that.
+  static let longestStep: Int64 = 3_600_000
+  /// From here on rows are others' than the gateway's (`SiteFile`).
+  private static let others: Int64 = 1 << 60
 
   init(token: String, key: String, request: [UInt8]) {
     (self.token, self.key, self.request) = (token, key, request)
@@ -60,24 +65,45 @@ struct KeptAnswer {
       Int(row[1].integer ?? 200), headers: headers, body: row[3].blob ?? [])
   }
 
-  /// Keeps an answer, in the transaction of the write, and lets go of old ones.
-  func keep(_ response: HTTPResponse, at now: Int64, on connection: Connection) throws(Problem) {
+  /// Keeps an answer, in the transaction of the write, and lets go of old ones. `now` is nil while
+  /// nobody knows by what they grow old.
+  func keep(_ response: HTTPResponse, at now: Int64?, on connection: Connection) throws(Problem) {
     let headers = JSON.object(
       Dictionary(response.headers.map { ($0.name, JSON.text($0.value)) }) { first, _ in first })
     let body = response.body.count <= Self.longestBody ? response.body : []
     try reporting { () throws(SQLiteError) in
+      let place = try Self.place(at: now, on: connection)
       _ = try connection.run(
         "INSERT INTO main._flotilla_answer VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
           .string(token), .string(key), .blob(request), .integer(Int64(response.status)),
-          .string(headers.description), .blob(body), .integer(now),
+          .string(headers.description), .blob(body), .integer(place),
         ])
       _ = try connection.run(
         """
         DELETE FROM main._flotilla_answer WHERE at < ?1 OR token = ?3 AND at <
           (SELECT at FROM main._flotilla_answer WHERE token = ?3
            ORDER BY at DESC LIMIT 1 OFFSET ?2)
-        """, [.integer(now - Self.lifetime), .integer(Int64(Self.most)), .string(token)])
+        """, [.integer(place - Self.lifetime), .integer(Int64(Self.most)), .string(token)])
     }
+  }
+
+  /// The place of the next answer in time as it passes here: it grows with each one, whatever
+  /// becomes of the clock.
+  private static func place(
+    at now: Int64?, on connection: Connection
+  ) throws(SQLiteError) -> Int64 {
+    let row = try connection.row(
+      """
+      SELECT max(at), (SELECT status FROM main._flotilla_answer WHERE token = 'clock' AND key = '')
+      FROM main._flotilla_answer WHERE at < ?
+      """, [.integer(others)])
+    let seen = row?[1].integer
+    let passed = min(max(1, (now ?? 0) &- (seen ?? now ?? 0)), longestStep)
+    let place = (row?[0].integer ?? 0) + passed
+    _ = try connection.run(
+      "INSERT OR REPLACE INTO main._flotilla_answer VALUES ('clock', '', x'', ?, '', x'', ?)",
+      [.integer(now ?? seen ?? 0), .integer(place)])
+    return place
   }
 }

@@ -18,8 +18,9 @@ struct Receipt {
   private var kept: KeptAnswer { KeptAnswer(token: "receipts of \(token)", key: id, request: []) }
 
   /// Keeps an edit in the transaction that makes it; false if it is too large for that.
-  func keep(_ edit: Replica.Edit, at now: Int64, on connection: Connection) throws(Problem) -> Bool
-  {
+  func keep(
+    _ edit: Replica.Edit, at now: Int64?, on connection: Connection
+  ) throws(Problem) -> Bool {
     guard edit.isWhole, !edit.rows.isEmpty, let content = try? JSONEncoder().encode(edit),
       content.count <= KeptAnswer.longestBody
     else { return false }

@@ -136,7 +136,7 @@ extension RowCall {
     }
     defer { database.writes.leave(for: token) }
     let terms = try terms(preferences)
-    let now = try await database.standing().siteTime
+    let now = try await database.standing().ageing
     do throws(Problem) {
       return try await database.writer.run(until: .now + RowDesk.longest) {
         file throws(Problem) -> (HTTPResponse, Replica.Edit?) in
@@ -155,7 +155,7 @@ extension RowCall {
   }
 
   private func commit(
-    _ preferences: Preferences, _ terms: WriteTerms, at now: Int64, in file: OpenFile
+    _ preferences: Preferences, _ terms: WriteTerms, at now: Int64?, in file: OpenFile
   ) throws(Problem) -> (HTTPResponse, Replica.Edit?) {
     let connection = file.connection
     guard try database.isValid(token) else {
