@@ -110,8 +110,10 @@ public final class Gateway: Sendable {
   private func readers(for request: HTTPRequest) -> DeskPool? {
     guard nodesServe, ["GET", "HEAD"].contains(request.method) else { return nil }
     let path = request.target.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
-    guard path.count == 5, path[1] == "v1", path[3] == "rows" else { return nil }
-    return databases.first { $0.name == path[2] }?.reader
+    guard path.count == 5, path[1] == "v1", path[3] == "rows",
+      let name = try? RequestTarget.decoded(path[2])
+    else { return nil }
+    return databases.first { $0.name == name }?.reader
   }
 
   private func answer(_ request: HTTPRequest, at seat: DeskPool.Seat?) async -> HTTPResponse {

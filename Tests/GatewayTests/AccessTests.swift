@@ -202,6 +202,30 @@ import Testing
     }
   }
 
+  @Test func `is to the database that the path names, though another has its name in code`()
+    async throws
+  {
+    try await Workplace.with { place in
+      for name in ["my data.db", "my%20data.db"] {
+        try await place.found(name, "CREATE TABLE t(v TEXT PRIMARY KEY NOT NULL)")
+        try await place.sql(name, "INSERT INTO t VALUES ('\(name)')")
+      }
+      let node = try await place.serve("my data.db", "my%20data.db", "--http", "127.0.0.1:0")
+      let isUp = try await eventually {
+        try await RawClient(port: node.port).ask("GET", "/ready").status == 200
+      }
+      #expect(isUp)
+      for (name, path) in [("my data.db", "my%20data"), ("my%20data.db", "my%2520data")] {
+        let client = RawClient(port: node.port, token: try await place.token(name))
+        for target in ["rows/t", "rows/t/\(path).db"] {
+          let answer = try await client.ask("GET", "/v1/\(path)/\(target)")
+          #expect(answer.status == 200 && answer.body.contains("\"\(name)\""), "\(answer.body)")
+        }
+      }
+      try await node.stop()
+    }
+  }
+
   @Test func `also tells how the site is, as the commands do`() async throws {
     try await withNode { place, node in
       #expect(try await RawClient(port: node.port).ask("GET", "/health").status == 200)

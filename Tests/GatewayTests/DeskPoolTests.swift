@@ -61,6 +61,17 @@ import Testing
     }
   }
 
+  @Test func `are none of another database, whatever seat a request has`() async throws {
+    try await pool(1) { one in
+      try await pool(1) { other in
+        let seat = try #require(one.freeSeat())
+        let path = try await other.run(at: seat) { file throws(Problem) in file.connection.path }
+        let own = try await other.run { file throws(Problem) in file.connection.path }
+        #expect(path == own)
+      }
+    }
+  }
+
   @Test func `are all used while many ask`() async throws {
     try await pool(3) { pool in
       let (gates, begun) = ((0..<3).map { _ in Gate() }, (0..<3).map { _ in Gate() })

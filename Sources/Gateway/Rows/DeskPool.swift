@@ -33,12 +33,12 @@ final class DeskPool: Sendable {
     return number.map { Seat(desk: desks[$0], pool: self, number: $0) }
   }
 
-  /// Lends a connection: the one of the seat, if the request has one.
+  /// Lends a connection: the one of the seat, if the request has one here.
   @_semantics("optimize.sil.specialize.generic.never")
   func run<Result: Sendable>(
     at seat: Seat? = nil, _ body: @Sendable (OpenFile) throws(Problem) -> Result
   ) async throws(Problem) -> Result {
-    if let seat { return try await seat.desk.run(body) }
+    if let seat, seat.pool === self { return try await seat.desk.run(body) }
     guard let next = self.seat(behind: .max) else {
       throw .later("busy", "there is no connection to the database")
     }
