@@ -54,6 +54,35 @@ import Testing
     }
   }
 
+  @Test func `leave triggers what they say of conflicts themselves`() async throws {
+    try await Workplace.with { place in
+      try await place.found(
+        "a.db",
+        """
+        CREATE TABLE job(id INTEGER PRIMARY KEY, v);
+        CREATE TABLE touched(id INTEGER PRIMARY KEY, v);
+        CREATE TRIGGER made AFTER INSERT ON job
+          BEGIN INSERT OR REPLACE INTO touched VALUES (0, NEW.id); END;
+        CREATE TRIGGER changed AFTER UPDATE ON job
+          BEGIN INSERT OR IGNORE INTO touched VALUES (NEW.id, NEW.v); END;
+        """)
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let client = RawClient(port: node.port, token: try await place.token("a.db"))
+      let rows = "/v1/a/rows/job"
+      for (method, target, body, status) in [
+        ("POST", rows, #"{"id":1}"#, 201), ("POST", rows, #"{"id":2}"#, 201),
+        ("POST", rows, #"[{"id":3},{"id":4}]"#, 201), ("PUT", rows + "/5", #"{"v":0}"#, 201),
+        ("PATCH", rows + "/1", #"{"v":1}"#, 204), ("PATCH", rows + "/1", #"{"v":2}"#, 204),
+        ("PATCH", rows + "?id=lt.3", #"{"v":3}"#, 200), ("PUT", rows + "/1", #"{"v":4}"#, 204),
+      ] {
+        let answer = try await client.ask(method, target, body: body)
+        #expect(answer.status == status, "\(method) \(target) \(answer.body)")
+      }
+      #expect(try await place.sql("a.db", "SELECT * FROM touched") == "0|5\n1|1\n2|3")
+      try await node.stop()
+    }
+  }
+
   @Test func `refuse a row without a key, which no other machine would get`() async throws {
     try await withClient { place, _, client in
       for body in [#"{"v":5}"#, #"[{"id":"b","v":6},{"v":7}]"#, #"{"id":null,"v":8}"#] {

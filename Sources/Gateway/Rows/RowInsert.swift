@@ -7,11 +7,12 @@ struct RowInsert {
   private let insert: String
   private let read: String
 
-  /// Whatever the table says of conflicts: nothing is left out or replaced without a word.
   init(into table: TableShape, _ columns: [TableShape.Column]) {
     (self.table, self.columns) = (table, columns)
     var sql = SQLText()
-    sql.add("INSERT OR ABORT INTO ")
+    sql.add("INSERT ")
+    sql.add(table.resolution)
+    sql.add("INTO ")
     sql.add(table: table)
     if columns.isEmpty {
       sql.add(" DEFAULT VALUES")

@@ -243,7 +243,8 @@ struct RowWriter {
 
   private func assignments(_ columns: [TableShape.Column], _ values: [Value]) -> SQLText {
     var sql = SQLText()
-    sql.add("UPDATE OR ABORT ")
+    sql.add("UPDATE ")
+    sql.add(table.resolution)
     sql.add(table: table)
     sql.add(" SET ")
     for (index, (column, value)) in zip(columns, values).enumerated() {

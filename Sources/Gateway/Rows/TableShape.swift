@@ -27,6 +27,12 @@ struct TableShape: Sendable, Equatable {
   var key: [Int]
   /// Whether the application has triggers on it.
   var hasTriggers = false
+  /// Whether its constraints may say themselves what becomes of a row that breaks them.
+  var resolvesConflicts = false
+
+  /// Nothing is left out or replaced without a word, whatever the table says of conflicts. It holds
+  /// for statements of triggers, too, so it stands where the table says something alone.
+  var resolution: StaticString { resolvesConflicts ? "OR ABORT " : "" }
 
   /// Nil if there is no such table, or the site does not replicate it.
   static func read(_ name: String, on connection: Connection) throws(SQLiteError) -> TableShape? {
@@ -58,10 +64,15 @@ struct TableShape: Sendable, Equatable {
       SELECT DISTINCT tbl_name FROM main.sqlite_schema
       WHERE type = 'trigger' AND name NOT GLOB '_flotilla_*'
       """, on: connection)
+    let resolving = try folded(
+      "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND sql LIKE '%conflict%'",
+      on: connection)
     var shapes: [TableShape] = []
     for name in wanted {
       var shape = try one(name, on: connection)
-      shape.hasTriggers = triggered.contains(Array(name.asciiLowercased.utf8))
+      let folded = Array(name.asciiLowercased.utf8)
+      shape.hasTriggers = triggered.contains(folded)
+      shape.resolvesConflicts = resolving.contains(folded)
       shapes.append(shape)
     }
     return shapes

@@ -110,7 +110,8 @@ final class SiteFile {
     guard let standing else {
       let marks = values.map { _ in "?" }.joined(separator: ", ")
       try connection.run(
-        "INSERT OR ABORT INTO \(Self.table(link))(\(Self.columns(link))) VALUES (\(marks))", values)
+        "INSERT \(link.site.resolution)INTO \(Self.table(link))(\(Self.columns(link))) "
+          + "VALUES (\(marks))", values)
       return
     }
     // Only what differs: the merge of columns and triggers of the file see what was meant.
@@ -119,7 +120,8 @@ final class SiteFile {
     let settings = changed.map { "\(quoted(link.columns[$0].name)) = ?" }
       .joined(separator: ", ")
     try connection.run(
-      "UPDATE OR ABORT \(Self.table(link)) SET \(settings) WHERE \(Self.condition(link))",
+      "UPDATE \(link.site.resolution)\(Self.table(link)) SET \(settings) "
+        + "WHERE \(Self.condition(link))",
       changed.map { values[$0] } + row.key)
   }
 

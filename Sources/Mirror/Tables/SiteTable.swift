@@ -17,17 +17,23 @@ struct SiteTable: Sendable, Equatable {
   var columns: [Column]
   /// The places of the key's columns, in the order of the key.
   var key: [Int]
+  /// Whether its constraints may say themselves what becomes of a row that breaks them.
+  var resolvesConflicts = false
+
+  /// Nothing is left out or replaced without a word, whatever the table says of conflicts. It holds
+  /// for statements of triggers, too, so it stands where the table says something alone.
+  var resolution: String { resolvesConflicts ? "OR ABORT " : "" }
 
   /// Nil if there is no such table, or the site does not replicate it.
   static func read(_ name: String, on connection: Connection) throws(SQLiteError) -> SiteTable? {
     let found = try connection.row(
       """
-      SELECT t.name FROM main.sqlite_schema AS t
+      SELECT t.name, t.sql LIKE '%conflict%' FROM main.sqlite_schema AS t
       WHERE t.type = 'table' AND t.name = ?1 COLLATE NOCASE AND t.name NOT GLOB '_flotilla_*'
       AND EXISTS (SELECT 1 FROM main.sqlite_schema AS v
         WHERE v.type = 'view' AND v.name = '_flotilla_rows_' || ?1 COLLATE NOCASE)
       """, [.string(name)])
-    guard let name = found?.first?.string else { return nil }
+    guard let found, let name = found[0].string else { return nil }
     let isStrict =
       try connection.scalar(
         "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'", [.string(name)]
@@ -47,7 +53,8 @@ struct SiteTable: Sendable, Equatable {
     }
     let key = rows.indices.filter { (rows[$0][2].integer ?? 0) > 0 }
       .sorted { (rows[$0][2].integer ?? 0) < (rows[$1][2].integer ?? 0) }
-    return SiteTable(name: name, columns: columns, key: key)
+    return SiteTable(
+      name: name, columns: columns, key: key, resolvesConflicts: found[1].integer == 1)
   }
 
   /// The tables that the site replicates here, in the order of their names.

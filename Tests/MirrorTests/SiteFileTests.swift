@@ -1,0 +1,55 @@
+import Flotilla
+import Foundation
+import SQLite
+import Testing
+
+@testable import Mirror
+
+/// What a mirror writes at its site, without a server.
+@Suite struct `Rows that a mirror writes` {
+  private func link(_ table: String, in site: SiteFile) throws -> TableLink {
+    let here = try #require(try SiteTable.read(table, on: site.connection))
+    return TableLink(
+      number: 1, site: here,
+      server: ServerTable(
+        schema: "s", name: table, columns: [], key: ["id"], changesRows: false,
+        hasTriggers: false, isTransactional: true),
+      columns: ["id", "v"].enumerated().map { place, name in
+        TableLink.Column(
+          place: place, name: name, serverName: name, takesNull: true,
+          form: ColumnForm(kind: .real, affinity: Affinity(declared: "", isStrict: false)))
+      }, key: [0])
+  }
+
+  @Test func `leave triggers what they say of conflicts, and no conflict without a word`() throws {
+    let path = NSTemporaryDirectory() + "flotilla-site-\(UUID().uuidString).db"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try Connection(path: path, mode: .create).execute(
+      """
+      CREATE TABLE job(id INTEGER PRIMARY KEY, v);
+      CREATE VIEW _flotilla_rows_job AS SELECT 1;
+      CREATE TABLE shy(id INTEGER PRIMARY KEY, v UNIQUE ON CONFLICT IGNORE);
+      CREATE VIEW _flotilla_rows_shy AS SELECT 1;
+      CREATE TABLE touched(id INTEGER PRIMARY KEY);
+      CREATE TRIGGER made AFTER INSERT ON job BEGIN INSERT OR IGNORE INTO touched VALUES (0); END;
+      CREATE TRIGGER changed AFTER UPDATE ON job
+        BEGIN INSERT OR IGNORE INTO touched VALUES (0); END;
+      """)
+    let site = try SiteFile(Replica(path: path))
+    let job = try link("job", in: site)
+    for id in 1...2 as ClosedRange<Int64> {
+      let row: [Value] = [.integer(id), .integer(5)]
+      try site.write(MirroredRow(job, key: [.integer(id)], row: row), over: nil)
+      let next: [Value] = [.integer(id), .integer(6)]
+      try site.write(MirroredRow(job, key: [.integer(id)], row: next), over: row)
+    }
+    #expect(try site.connection.scalar("SELECT sum(v) FROM job") == .integer(12))
+    let shy = try link("shy", in: site)
+    let first = MirroredRow(shy, key: [.integer(1)], row: [.integer(1), .integer(5)])
+    try site.write(first, over: nil)
+    #expect(throws: SQLiteError.self) {
+      try site.write(
+        MirroredRow(shy, key: [.integer(2)], row: [.integer(2), .integer(5)]), over: nil)
+    }
+  }
+}
