@@ -29,7 +29,13 @@ extension Gateway {
   }
 
   private func signIn(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let text = try Self.token(in: request)
+    let text: String
+    do throws(Problem) {
+      text = try Self.token(in: request)
+    } catch {
+      _ = await tries.note("somebody signed in without a token")
+      throw error
+    }
     let hash = AccessToken.hash(of: text)
     for database in databases {
       guard let token = try await database.token(hash: hash) else { continue }
@@ -50,8 +56,15 @@ extension Gateway {
       + (request.isSecure ? "; Secure" : "")
   }
 
+  /// Anybody may send one.
+  private static let longestSignIn = 4 << 10
+
   /// The token in a body `{"token": "…"}`.
   private static func token(in request: HTTPRequest) throws(Problem) -> String {
+    guard request.body.count <= longestSignIn else {
+      throw Problem(
+        413, "too-large", "to sign in takes \(longestSignIn) bytes at most: {\"token\": \"…\"}")
+    }
     guard case .object(let members) = try request.json(),
       members.count == 1, members[0].name == "token", case .text(let text) = members[0].value
     else { throw .badRequest("body", "to sign in send {\"token\": \"…\"}") }

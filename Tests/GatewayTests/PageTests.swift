@@ -103,11 +103,17 @@ import Testing
     try await withNode { place, node in
       let client = RawClient(port: node.port)
       let token = try await place.token("clinic.db")
+      let begun = ContinuousClock.now
       let wrong = try await client.ask("POST", "/v1/session", body: #"{"token":"flotilla_x"}"#)
       #expect(wrong.status == 401 && wrong.header("set-cookie") == nil)
       for bad in ["{}", #"{"token":5}"#, "[", #"{"token":"a","more":1}"#] {
         #expect(try await client.ask("POST", "/v1/session", body: bad).status == 400)
       }
+      // Nobody has the node read millions of brackets who has shown no token.
+      let long = try await client.ask(
+        "POST", "/v1/session", body: String(repeating: "[", count: 4_097))
+      #expect(long.status == 413 && long.kind == "too-large", "\(long)")
+      #expect(ContinuousClock.now - begun > .milliseconds(500))
       let cookie = try await signIn(node, token)
       #expect(!cookie.contains(token) && cookie.hasPrefix("flotilla_\(node.port)="))
       let account = try await client.ask("GET", "/v1/session", ["Cookie": cookie]).object
