@@ -226,6 +226,19 @@ import Testing
     }
   }
 
+  @Test func `tells nobody where a file is that is damaged, and the log does`() async throws {
+    try await withNode { place, node in
+      let file = place.path("clinic.db-flotilla/tokens.json")
+      try Data("[{".utf8).write(to: URL(filePath: file))
+      let stranger = RawClient(port: node.port, token: "flotilla_x")
+      for target in ["/v1/clinic/rows/open", "/metrics"] {
+        let answer = try await stranger.ask("GET", target)
+        #expect(answer.status == 500 && !answer.body.contains("tokens.json"), "\(answer.body)")
+      }
+      #expect(node.text.contains("tokens.json is damaged"), "\(node.text)")
+    }
+  }
+
   @Test func `also tells how the site is, as the commands do`() async throws {
     try await withNode { place, node in
       #expect(try await RawClient(port: node.port).ask("GET", "/health").status == 200)

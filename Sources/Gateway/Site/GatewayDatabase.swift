@@ -136,9 +136,11 @@ extension Problem {
     case .noAnchor: self.init(409, "no-anchor", error.message)
     case .usage, .refused: self.init(400, "usage", error.message)
     case .sql, .table: self.init(409, error.code.description, error.message)
-    default: self.init(500, error.code.description, error.message)
+    default:
+      self.init(500, error.code.description, "the node could not do it; its log says why")
     }
-    guard error.cause == nil, ![.locked, .readOnly, .diskFull].contains(error.code) else {
+    guard error.cause == nil, status != 500, ![.locked, .readOnly, .diskFull].contains(error.code)
+    else {
       untold = [error.message, error.remedy].compactMap { $0 }.joined(separator: ". ")
       return
     }
