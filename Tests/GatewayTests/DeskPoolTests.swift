@@ -114,6 +114,16 @@ import Testing
     #expect((0..<20).count { _ in gate.enter(for: wild) } == 6)
   }
 
+  @Test func `are taken too by who asks for changes and waits for none`() async throws {
+    let database = GatewayDatabase(Replica(path: "/nowhere/a.db"))
+    let taken = (0..<40).count { _ in database.polls.enter() }
+    let call = try await ChangeCall(
+      HTTPRequest("GET", "/v1/a/changes"), try RequestTarget("/v1/a/changes"), database,
+      try token("late"), mayStill: { true })
+    let answer = try await call.answer()
+    #expect(taken == 32 && answer.status == 503)
+  }
+
   @Test func `are one each even where there are few`() throws {
     let gate = Turnstile(most: 1)
     let (one, other) = (try token("a"), try token("b"))

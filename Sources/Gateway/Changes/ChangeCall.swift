@@ -98,7 +98,6 @@ struct ChangeCall {
 
   func answer() async throws(Problem) -> HTTPResponse {
     guard form == .page else { return try await stream() }
-    guard wait > 0 else { return try await page() }
     guard database.polls.enter(for: token) else { return Self.busy }
     defer { database.polls.leave(for: token) }
     return try await page()
