@@ -79,14 +79,14 @@ struct Admissions: Sendable {
     book.invitations.contains { $0.usedBy != nil && !older.contains($0.identity) }
   }
 
-  /// What joiners look for: open invitations, then those whose joiner has not come back yet. It may
-  /// have failed in between, and asks again. `come`: the nodes that have.
+  /// What joiners look for: open invitations, then those whose joiner has not come back yet, the
+  /// newest first. It may have failed in between, and asks again. `come`: the nodes that have.
   func hints(besides come: Set<String>, at clock: BootClock) -> [String] {
     let awaited = book.invitations.filter { invitation in
       guard let user = invitation.usedBy else { return false }
       return !come.contains(user) && !invitation.isExpired(clock)
     }
-    return (book.open(clock) + awaited).map(\.hint)
+    return (awaited + book.open(clock)).reversed().map(\.hint)
   }
 }
 

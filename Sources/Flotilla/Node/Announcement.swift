@@ -22,15 +22,26 @@ struct Announcement: Sendable {
   }
 
   /// Shows where this node listens; while invitations are open also their hints, so that joiners
-  /// find it.
+  /// find it. Of too many those that come first go.
   mutating func show(port: UInt16, hints: [String]) throws(NetworkError) {
     guard let discovery else { return }
-    var text = ["v": "1", "s": SiteHint.of(rootKey, service: name)]
-    if let hint = hints.first { text["j"] = hint }
-    if hints.count > 1 { text["k"] = hints.dropFirst().prefix(8).joined(separator: ",") }
+    let text = Self.text(["v": "1", "s": SiteHint.of(rootKey, service: name)], hints: hints)
     guard text != shown else { return }
     shown = text
     try discovery.advertise(name: name, port: port, txt: text)
+  }
+
+  /// What is said on the air, with as many hints as fit.
+  static func text(_ text: [String: String], hints: [String]) -> [String: String] {
+    var text = text
+    text["j"] = hints.first
+    for hint in hints.dropFirst() {
+      var longer = text
+      longer["k"] = text["k"].map { "\($0),\(hint)" } ?? hint
+      guard Discovery.fits(longer) else { break }
+      text = longer
+    }
+    return text
   }
 
   /// Whether a service is another node of this site. Another site's node shows another hint.

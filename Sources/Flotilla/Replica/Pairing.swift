@@ -96,7 +96,8 @@ struct Pairing: Sendable {
         : "no node in reach has such an invitation open",
       remedy: sites == 0
         ? "Check that both machines are on one network, or give the address: --at HOST:PORT"
-        : "Check the code, or make a new one: flotilla invite DB")
+        : "Check the code, give the address and the port that invite names there: --at HOST:PORT; "
+          + "or make a new code: flotilla invite DB")
   }
 
   /// Whether a service shows the hint of the code.

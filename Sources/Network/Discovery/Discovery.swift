@@ -50,6 +50,11 @@ package final class Discovery: Sendable {
     mailbox.post(Advertisement(name: name, port: port, txt: record))
   }
 
+  /// Whether a text is short enough to be announced.
+  package static func fits(_ txt: [String: String]) -> Bool {
+    TXTRecord.size(of: txt) < TXTRecord.sizeLimit
+  }
+
   /// Withdraws the announcement and goes on searching.
   package func stopAdvertising() { mailbox.post(nil) }
 

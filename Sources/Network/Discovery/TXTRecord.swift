@@ -22,13 +22,17 @@ struct TXTRecord: Sendable, Hashable {
         throw NetworkError(.invalidAdvertisement, "a key is 1 to 9 printable characters without =")
       }
     }
-    // One byte of length and the equals sign for each pair.
-    let size = pairs.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 2 }
+    let size = Self.size(of: pairs)
     guard size < Self.sizeLimit, !pairs.values.contains(where: { $0.utf8.contains(0) }) else {
       throw NetworkError(
         .invalidAdvertisement, "the text takes \(size) bytes, the most is \(Self.sizeLimit - 1)")
     }
     self.pairs = pairs
+  }
+
+  /// One byte of length and the equals sign for each pair.
+  static func size(of pairs: [String: String]) -> Int {
+    pairs.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 2 }
   }
 
   /// Copies what somebody else announces, within bounds; broken text is left out.

@@ -68,4 +68,35 @@ struct InvitationTests {
     #expect(InvitationBook(Data("{\"invitations\":7}".utf8)).invitations.isEmpty)
     #expect(InvitationBook(nil).invitations.isEmpty)
   }
+
+  @Test("are on the air as many as fit, the newest first")
+  func onTheAir() throws {
+    let hints = (0..<64).map { String(0x10000 + $0, radix: 16) }
+    let text = Announcement.text(["v": "1", "s": "01234567"], hints: hints)
+    let shown = [text["j"] ?? ""] + (text["k"] ?? "").split(separator: ",").map(String.init)
+    #expect(shown.count > 12 && shown == Array(hints.prefix(shown.count)))
+    #expect(Discovery.fits(text))
+    #expect(Announcement.text(["v": "1"], hints: []) == ["v": "1"])
+  }
+}
+
+extension NodeTests {
+  @Suite struct `Of many open invitations` {
+    @Test func `the newest are found, and their joiners look no further`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        var hints: [String] = []
+        for _ in 0..<12 {
+          let code = try await a.library.invite(timeToLive: .seconds(60), role: "writer").code
+          hints.append(InvitationSecret(try InviteCode(code)).hint)
+        }
+        let shown = await node.admissions.hints(besides: [], at: .now)
+        #expect(shown == hints.reversed())
+        let text = Announcement.text(["v": "1"], hints: shown)
+        #expect(text["j"] == hints.last)
+        #expect(text["k"]?.contains(hints[0]) == true)
+      }
+    }
+  }
 }
