@@ -85,6 +85,30 @@ extension NodeTests {
       }
     }
 
+    @Test func `of another user is asked nothing, also where a node has noted it`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let listener = try await LocalListener(path: "\(site.folder)/x.sock")
+        defer { listener.close() }
+        #expect(a.library.sidecar.noteSocket(listener.path))
+        var client = try ControlClient(database: a.library.sidecar.database)
+        #expect(client.users == [0, geteuid()])
+        let channel = Task { try await listener.accept().channel }
+        client.users = [geteuid() + 1]
+        let nothing: StatusReport? = try await client.ask(.status(all: false))
+        #expect(nothing == nil)
+        #expect(try await channel.value.read(upTo: 1_000) == [])
+
+        let node = try await site.run(a)
+        let silence: StatusReport? = try await client.ask(.status(all: false))
+        #expect(silence == nil)
+        client.users = [geteuid()]
+        let report: StatusReport? = try await client.ask(.status(all: false))
+        #expect(report?.node == "a")
+        await node.stop()
+      }
+    }
+
     @Test func `is in a folder for its owner alone, with a short path`() throws {
       let long = "/" + String(repeating: "folder/", count: 200) + "x.db"
       let path = try ControlSocket.path(database: long)

@@ -1,3 +1,4 @@
+import CLinux
 import FoundationEssentials
 import Glibc
 import Network
@@ -9,10 +10,15 @@ struct ControlClient: Sendable {
 
   let path: String
   private let sidecar: Sidecar
+  /// Who may run the node: root, who asks, and the owner of the database. A path in /tmp is
+  /// anybody's once its node is gone.
+  var users: Set<UInt32> = [0, geteuid()]
 
   init(database: String) throws(FlotillaError) {
     self.sidecar = Sidecar(database: database)
     self.path = try ControlSocket.path(database: database)
+    var status = stat()
+    if stat(database, &status) == 0 { users.insert(status.st_uid) }
   }
 
   /// How long a node may say nothing to somebody who has only so much time.
@@ -83,9 +89,11 @@ struct ControlClient: Sendable {
 
   /// A node noted its socket if its runtime folder may be another one than ours.
   private func connect() async -> SocketChannel? {
-    if let channel = try? await SocketChannel.connect(toLocal: path) { return channel }
+    if let channel = try? await SocketChannel.connect(toLocal: path, of: users) {
+      return channel
+    }
     guard let noted = sidecar.notedSocket, noted != path else { return nil }
-    return try? await SocketChannel.connect(toLocal: noted)
+    return try? await SocketChannel.connect(toLocal: noted, of: users)
   }
 
   /// Blanks and lines before the answer, which is none, only say that it is being worked on.

@@ -26,15 +26,20 @@ extension SocketChannel {
     return try result.get()
   }
 
-  /// Connects to a UNIX-domain socket, waiting at most 3 s if its backlog is full.
-  package static func connect(toLocal path: String) async throws(NetworkError) -> SocketChannel {
+  /// Connects to a UNIX-domain socket, waiting at most 3 s if its backlog is full; to that of one
+  /// of these users, if they are given.
+  package static func connect(
+    toLocal path: String, of users: Set<UInt32>? = nil
+  ) async throws(NetworkError) -> SocketChannel {
     try await offPool("connect-local") {
-      Result { () throws(NetworkError) in try connectLocally(to: path) }
+      Result { () throws(NetworkError) in try connectLocally(to: path, of: users) }
     }
   }
 
   /// Connects to a UNIX-domain socket and blocks meanwhile.
-  static func connectLocally(to path: String) throws(NetworkError) -> SocketChannel {
+  static func connectLocally(
+    to path: String, of users: Set<UInt32>? = nil
+  ) throws(NetworkError) -> SocketChannel {
     let address = try SocketAddress(localPath: path)
     let descriptor = try Descriptor(streamSocket: AF_UNIX)
     try descriptor.setSendTimeout(seconds: 3)
@@ -45,6 +50,13 @@ extension SocketChannel {
       throw NetworkError.system(number, during: "connect to the local socket")
     }
     try descriptor.setSendTimeout(seconds: 0)
+    if let users {
+      let userID = flotilla_peer_uid(descriptor.raw)
+      guard userID >= 0 else { throw .system(errno, during: "ask who listens") }
+      guard users.contains(UInt32(userID)) else {
+        throw NetworkError(.untrusted, "another user listens on the local socket")
+      }
+    }
     return SocketChannel(owning: descriptor, remote: Endpoint(localPath: path))
   }
 
