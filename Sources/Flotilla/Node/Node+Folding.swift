@@ -208,6 +208,7 @@ extension Node {
     await notice(.patrol)
     await noteRun()
     await examineFile()
+    await saveUnsaved()
     await closeSite()
     await trimLogs()
     if times.takePeers(isNews: false, at: Uptime.now) { await savePeers() }

@@ -125,8 +125,8 @@ extension Node {
     let name = admissions.name(
       node, wanted: wanted, known: known, beside: roster.roll.members.map(\.name))
     if roster.roll.member(node) == nil {
-      try await say(.admit(key: join.key, role: role))
-      try await say(.introduce(node: node, name: name, words: words))
+      try await say(
+        .admit(key: join.key, role: role), .introduce(node: node, name: name, words: words))
     }
     log("\(name) joins the site · words: \(words)", about: name)
     admissions.note(Admitted(name: name, words: words))

@@ -29,77 +29,20 @@ extension Node {
   /// So many statements of one connection may not hold.
   private static let doubts = 64
 
-  /// Signs a statement in the name of this node, or of the site if that is needed and can be.
-  @discardableResult
-  func say(_ kind: SiteStatement.Kind) async throws(FlotillaError) -> SignedStatement {
-    if case .revoked? = ownEntry?.ending {
-      throw FlotillaError(
-        .notAllowed, "this node was shut out of the site, so nothing that it says counts",
-        remedy:
-          "The data stays; to come back: flotilla leave \(shellWord(path)) --force, then join.")
-    }
-    guard SiteStatement.isReadable(kind) else {
-      throw FlotillaError(.usage, "no member could read this: a name in it is too long")
-    }
-    let signed: SignedStatement
-    let now = clock.now.moment
-    let isOwn = ownEntry?.role == .admin && !roster.membership.isFull(identity.node)
-    if let site = keys.site, asRoot(kind) || !isOwn {
-      signed = roster.sign(kind, by: roster.membership.site, with: site, at: now)
-    } else {
-      signed = roster.sign(kind, by: identity.node, with: keys.node, at: now)
-    }
-    guard roster.membership.knows(signed) else {
-      if roster.membership.isFull(signed.statement.issuer) { throw saysTooMuch }
-      throw FlotillaError(
-        .notAllowed, "\(identity.name) may not do that in this site",
-        remedy: "Do it on a node that may: flotilla members \(shellWord(path)) shows the admins.")
-    }
-    await spread([signed], besides: nil)
-    return signed
-  }
-
-  private var saysTooMuch: FlotillaError {
-    FlotillaError(
-      .notAllowed,
-      "\(identity.name) has signed \(Membership.mostOfOne) statements about members, and a site "
-        + "takes no more of one admin",
-      remedy: "Do it on another admin, or bring the site key here, which has no limit: flotilla "
-        + "import-site-key \(shellWord(path)) FILE")
-  }
-
-  /// Whether only the site key may say such a thing.
-  private func asRoot(_ kind: SiteStatement.Kind) -> Bool {
-    switch kind {
-    case .admit(_, let role): role == .admin
-    case .revoke(let node, _), .introduce(let node, _, _), .grant(let node, _, _):
-      roster.roll.entries[node]?.role == .admin
-    case .leave, .appoint, .forget, .close: false
-    }
-  }
-
   /// This node, as the site knows it.
   var ownEntry: Roll.Entry? { roster.roll.entries[identity.node] }
   var roleName: String { ownEntry?.role.name ?? "none" }
 
-  func save(_ statements: [SignedStatement]) async {
-    guard !statements.isEmpty else { return }
-    do {
-      try await store.run { (store) throws(StoreError) in try store.members.add(statements) }
-    } catch {
-      // They are told again by whoever knows them.
-      warn("could not keep what was said about members: \(error.message)")
-    }
-  }
-
   /// Keeps what is new, passes it on, and does what follows from it.
-  func spread(_ news: [SignedStatement], besides: Mesh.ConnectionID?) async {
+  func spread(
+    _ news: [SignedStatement], besides: Mesh.ConnectionID?, areKept: Bool = false
+  ) async {
     guard !news.isEmpty else { return }
     // Before anything is said that follows from it.
     for (id, session) in sessions where id != besides && peer(of: session) != nil {
       await session.feed(.tell(news))
     }
-    await save(news)
+    if !areKept { await save(news) }
     await followRoll()
     // What was left out for a key was not known, or was not exempt, may count by now.
     for session in sessions.values { await session.feed(.advanced(position)) }
@@ -166,22 +109,9 @@ extension Node {
     }
   }
 
-  /// Says that this node leaves the site, as the last thing.
-  func sayLeaving() async {
-    guard ownEntry?.isMember == true else { return }
-    do {
-      try await say(.leave)
-    } catch {
-      warn("could not say that this node leaves: \(error.message)")
-    }
-  }
-
   /// Shuts a member out, for good; if it is disowned, nothing that it has signed counts either.
   func revoke(_ name: String, disowning: Bool) async throws(FlotillaError) -> RevokeReport {
-    if disowning, case let entry = try member(named: name), !entry.isMember {
-      throw alreadyShutOut(entry)
-    }
-    let entry = try otherMember(named: name, otherwise: "; nothing to revoke")
+    let entry = try revocable(name, disowning: disowning)
     if entry.role == .admin, keys.site == nil {
       throw FlotillaError(
         .notAllowed, "\(name) is an admin, and only the site key ends an admin",
@@ -193,16 +123,30 @@ extension Node {
         .refused, "\(name) is no admin: it has signed nothing that counts",
         remedy: "Leave out --disown.")
     }
-    let (before, anchor) = (roster.roll.members, anchor?.node)
+    let (before, anchor) = (roster.roll, anchor?.node)
     let heads = disowning ? [] : roster.membership.heads(of: entry.node)
     let connected = peers.values.filter { $0.session != nil && $0.node != entry.node }
     try await say(.revoke(node: entry.node, heads: heads))
     let after = roster.roll
-    let also = before.filter { $0.node != entry.node && after.member($0.node) == nil }
+    let also = before.members.filter { $0.node != entry.node && after.member($0.node) == nil }
     return RevokeReport(
       node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted(),
       also: also.map(\.name).sorted(),
       wasAnchor: anchor != nil && after.anchor?.node != anchor)
+  }
+
+  /// Another member; or an admin that has left, for the site key alone says which of its
+  /// statements stand if there were two of it.
+  private func revocable(
+    _ name: String, disowning: Bool
+  ) throws(FlotillaError) -> Roll.Entry {
+    let entry = try member(named: name)
+    switch entry.ending {
+    case .revoked? where disowning: throw alreadyShutOut(entry)
+    case .left? where entry.role == .admin && keys.site != nil && entry.node != identity.node:
+      return entry
+    default: return try otherMember(named: name, otherwise: "; nothing to revoke")
+    }
   }
 
   /// What an admin had signed when it was shut out stands by that word, for good.

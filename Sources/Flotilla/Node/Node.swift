@@ -44,6 +44,10 @@ actor Node {
   var pullTurns = PullTurns()
   /// Statements about members that did not hold, by who has told them.
   var doubts: [Mesh.ConnectionID: Int] = [:]
+  /// Statements about members that the file has not taken yet.
+  var unsaved: [SignedStatement] = []
+  /// What this node says itself about members, the last time that it does.
+  var lastWord: Task<Result<[SignedStatement], FlotillaError>, Never>?
   /// Streams whose other end has not shown yet who it is, or not said Hello.
   var strangers = Strangers()
   var position: Position { didSet { changed() } }
@@ -172,6 +176,7 @@ actor Node {
     for task in work.connections { await task.value }
     await announcement.stop()
     for task in work.others { await task.value }
+    await saveUnsaved()
     if mode != .offline {
       await savePeers()
       await saveDelivery()

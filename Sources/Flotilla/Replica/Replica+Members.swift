@@ -110,9 +110,12 @@ extension Node {
     // It came from somewhere.
     record.isSiteKeyExported = true
     try sidecar.save(record)
-    if ownEntry?.role != .admin {
-      try await say(.admit(key: keys.node.publicKey, role: .admin))
-      try await say(.introduce(node: identity.node, name: identity.name, words: ""))
+    let isAdmin = ownEntry?.role == .admin
+    if !isAdmin || ownEntry?.name.isEmpty == true {
+      let admission = SiteStatement.Kind.admit(key: keys.node.publicKey, role: .admin)
+      try await say(
+        (isAdmin ? [] : [admission])
+          + [.introduce(node: identity.node, name: identity.name, words: "")])
     }
     return Done()
   }

@@ -47,13 +47,6 @@ package final class Roster: Sendable {
     return hearing
   }
 
-  /// Signs a statement and takes it in.
-  func sign(
-    _ kind: SiteStatement.Kind, by issuer: Identity, with key: SigningKey, at time: Int64
-  ) -> SignedStatement {
-    state.withLock { $0.membership.sign(kind, by: issuer, with: key, at: time) }
-  }
-
   /// What handshakes have brought since the last call.
   func takeUnsaved() -> [SignedStatement] {
     state.withLock { state in

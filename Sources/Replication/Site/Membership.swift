@@ -108,6 +108,44 @@ package struct Membership: Sendable {
     return draft
   }
 
+  /// What an issuer says when it leaves.
+  ///
+  /// That leads back to one chain of its statements alone, and there are two if its file was put
+  /// back. So it says again before what stands beside the one that it goes on with, at its times.
+  package func farewell(of issuer: Identity, at time: Int64) -> [SiteStatement] {
+    let ends = self.ends(of: issuer)
+    // Another appointment would be another term.
+    let term = roll.appointments.last?.term.incarnation
+    let end = ends.last { chain(to: $0).contains { $0.high == term } } ?? ends.last
+    let standing = end.map { chain(to: $0) } ?? []
+    var words = statements.filter { name, signed in
+      guard signed.statement.issuer == issuer, !standing.contains(name) else { return false }
+      switch signed.statement.kind {
+      case .leave, .appoint: return false
+      default: return true
+      }
+    }.sorted { ($0.value.statement.time, $0.key) < ($1.value.statement.time, $1.key) }
+      .map(\.value.statement)
+    if counts[issuer, default: 0] + words.count > Self.mostOfOne { words = [] }
+    words.append(draft(.leave, by: issuer, at: time))
+    var previous = end ?? .none
+    for index in words.indices {
+      words[index].previous = previous
+      previous = notary.digest(words[index].bytes)
+    }
+    return words
+  }
+
+  /// A statement and all that it follows.
+  private func chain(to end: Identity) -> Set<Identity> {
+    var chain: Set<Identity> = []
+    var next = end
+    while let signed = statements[next], chain.insert(next).inserted {
+      next = signed.statement.previous
+    }
+    return chain
+  }
+
   /// What a revocation must name, so that what a node has said so far stands.
   package func heads(of issuer: Identity) -> [Identity] {
     Array(ends(of: issuer).suffix(SiteStatement.mostHeads))

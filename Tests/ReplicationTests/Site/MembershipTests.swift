@@ -391,4 +391,52 @@ struct MembershipTests {
     }
     #expect(site.membership.credential(of: TestSite.thief.identity) == [])
   }
+
+  @Test("leave with all that they have said, also what they said before their file was put back")
+  func leavesTwoChains() {
+    var site = site
+    let ward = TestSite.ward.identity
+    let kinds: [SiteStatement.Kind] = [
+      .admit(key: TestSite.ward.key, role: .writer),
+      .grant(node: ward, table: "bills", right: .none),
+    ]
+    // What it says after its file was put back does not follow this.
+    var lost = site
+    for kind in kinds { lost.say(kind, by: TestSite.first, at: 10) }
+    site.say(.admit(key: TestSite.desk.key, role: .writer), by: TestSite.first, at: 20)
+    site.say(.appoint(number: 1, node: nil, isForced: false), by: TestSite.first, at: 30)
+    _ = site.membership.unite(lost.membership.all)
+    site.say(.grant(node: ward, table: "bills", right: .read), by: TestSite.second, at: 40)
+    let before = site.membership.roll
+    #expect(before.entries[ward]?.rights.right(to: "bills") == .read)
+    let words = site.membership.farewell(of: TestSite.first.identity, at: 50)
+    #expect(words.count == 3)
+    _ = site.membership.unite(words.map { TestSite.sign($0, by: TestSite.first) })
+    let after = site.membership.roll
+    #expect(after.hasLeft(TestSite.first.identity))
+    for node in [TestSite.ward, TestSite.desk] {
+      let (was, stays) = (before.member(node.identity), after.member(node.identity))
+      #expect(stays?.since == was?.since && stays?.admittedBy == was?.admittedBy)
+      #expect(stays?.tables == was?.tables)
+    }
+    #expect(after.appointments == before.appointments)
+    // The same comes of it in any order.
+    var other = TestSite()
+    _ = other.membership.unite(site.membership.all)
+    #expect(other.membership.roll == after)
+  }
+
+  @Test("of an admin that has left with one of two chains stand again when the root names both")
+  func revokedAfterLeaving() {
+    var site = site
+    var lost = site
+    lost.say(.admit(key: TestSite.ward.key, role: .writer), by: TestSite.first)
+    site.say(.admit(key: TestSite.desk.key, role: .writer), by: TestSite.first, at: 20)
+    site.say(.leave, by: TestSite.first, at: 30)
+    _ = site.membership.unite(lost.membership.all)
+    #expect(site.role(of: TestSite.ward) == nil && site.role(of: TestSite.desk) == .writer)
+    let first = TestSite.first.identity
+    site.say(.revoke(node: first, heads: site.membership.heads(of: first)), by: TestSite.root)
+    #expect(site.role(of: TestSite.ward) == .writer && site.role(of: TestSite.desk) == .writer)
+  }
 }
