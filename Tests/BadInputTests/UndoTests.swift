@@ -126,6 +126,27 @@ extension BadInputTests {
       }
     }
 
+    @Test func `who joins under the name of one that was shut out stays, with its rows`()
+      async throws
+    {
+      try await Desk.with { desk in
+        let first = try await site(desk)
+        let since = try await now(desk)
+        try await desk.sql("b.db", "UPDATE t SET v = 'spoilt' WHERE id = 'k1'")
+        try await desk.succeed("wait", "b.db", "--for", "all")
+        #expect(try await undo(desk, since: since).rows.map(\.text) == ["t k1 put-back"])
+        try await join(desk, "c.db", "second", first)
+        try await desk.sql("c.db", "INSERT INTO t VALUES ('new', 'good')")
+        try await desk.succeed("wait", "c.db", "--for", "all")
+        let done = try await undo(desk, since: since, "--yes")
+        #expect(done.rows.map(\.text) == ["t k1 put-back done"])
+        #expect(try await desk.sql("a.db", Self.rows).contains("new=good"))
+        try await desk.sql("c.db", "UPDATE t SET v = 'better' WHERE id = 'new'")
+        #expect(
+          try await shows(desk, "a.db", "k1=one k2=two k3=three k4=four new=better"))
+      }
+    }
+
     @Test func `a row to which others refer is not taken out under them`() async throws {
       try await Desk.with { desk in
         _ = try await site(desk)

@@ -53,6 +53,23 @@ extension NodeTests {
       }
     }
 
+    @Test func `gets no name of one that was shut out or has left`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let first = try await site.run(a)
+        var names: [String] = []
+        for number in 1...3 {
+          let code = try await a.library.invite(timeToLive: .seconds(60), role: "writer")
+          let (b, report) = try await join(
+            "b", code.code, at: first, in: site, file: "b\(number)")
+          names.append(report.node)
+          if number == 1 { _ = try await a.library.revoke("b") }
+          if number == 2 { #expect(try await b.library.leave(force: true).left) }
+        }
+        #expect(names == ["b", "b-2", "b-3"])
+      }
+    }
+
     @Test func `of several at once with one name has it to itself`() async throws {
       try await TestSite.with { site in
         let a = try await site.replica("a")

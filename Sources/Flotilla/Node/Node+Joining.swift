@@ -123,7 +123,7 @@ extension Node {
     let known = roster.roll.member(node).flatMap { $0.name.isEmpty ? nil : $0.name }
     let wanted = Replica.isName(join.name) ? join.name : String(node.description.prefix(8))
     let name = admissions.name(
-      node, wanted: wanted, known: known, beside: roster.roll.members.map(\.name))
+      node, wanted: wanted, known: known, beside: roster.roll.everybody.map(\.name))
     if roster.roll.member(node) == nil {
       try await say(
         .admit(key: join.key, role: role), .introduce(node: node, name: name, words: words))

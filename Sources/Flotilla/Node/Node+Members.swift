@@ -111,6 +111,8 @@ extension Node {
 
   /// Shuts a member out, for good; if it is disowned, nothing that it has signed counts either.
   func revoke(_ name: String, disowning: Bool) async throws(FlotillaError) -> RevokeReport {
+    // Refuses a name that may be that of another one.
+    _ = try await members().member(named: name)
     let entry = try revocable(name, disowning: disowning)
     if entry.role == .admin, keys.site == nil {
       throw FlotillaError(

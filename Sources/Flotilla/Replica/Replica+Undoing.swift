@@ -35,12 +35,7 @@ extension Replica {
 
   /// A member of now or before, by its name or the beginning of its id.
   private func member(_ name: String) async throws(FlotillaError) -> MembersReport.Member {
-    let all = try await members().members
-    let named = all.filter { $0.node == name }
-    let found =
-      named.last { $0.state != "member" } ?? named.last
-      ?? all.first { name.count >= 8 && $0.id.hasPrefix(name.lowercased()) }
-    guard let found else {
+    guard let found = try await members().member(named: name) else {
       throw FlotillaError(
         .refused, "there has never been a member \(name) in this site",
         remedy: "See: flotilla members \(shellWord(path)) --all")

@@ -68,14 +68,9 @@ enum Revoke {
   private static func shutOut(
     _ name: String, _ call: Call
   ) async throws(FlotillaError) -> RevokeReport {
-    let all = try await call.replica.members().members
-    let named = all.filter {
-      $0.node == name || name.count >= 8 && $0.id.hasPrefix(name.lowercased())
-    }
-    if !named.contains(where: { $0.state == "member" || $0.state == "forgotten" }),
-      let former = named.last
-    {
-      return RevokeReport(node: former.node, id: former.id, told: [], also: [])
+    let found = try await call.replica.members().member(named: name)
+    if let found, found.isFormer {
+      return RevokeReport(node: found.node, id: found.id, told: [], also: [])
     }
     return try await call.replica.revoke(name, disowning: call.arguments.has("--disown"))
   }

@@ -52,6 +52,31 @@ extension NodeTests {
       }
     }
 
+    @Test func `that two may bear is refused, with the ids of both`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let (old, new) = (NodeKeys(), NodeKeys())
+        await site.admit(old, "p")
+        _ = await node.roster.unite(site.membership.all)
+        _ = try await a.library.revoke("p")
+        await site.admit(new, "p")
+        _ = await node.roster.unite(site.membership.all)
+        for attempt in [
+          { _ = try await a.library.revoke("p") },
+          { _ = try await a.library.undo("p", since: 0, puttingBack: true) },
+        ] as [() async throws -> Void] {
+          let error = await #expect(throws: FlotillaError.self) { try await attempt() }
+          let message = error?.message ?? ""
+          #expect(message.contains("\(old.identity) (revoked, since "), "\(message)")
+          #expect(message.contains("\(new.identity) (member, since "), "\(message)")
+        }
+        #expect(await node.roster.roll.member(new.identity) != nil)
+        let report = try await a.library.revoke(new.identity.description)
+        #expect(report.id == new.identity.description)
+      }
+    }
+
     @Test func `of an admin that has left is put right by who has the site key`() async throws {
       try await TestSite.with { site in
         let node = try await site.run(try await site.replica("a"))
