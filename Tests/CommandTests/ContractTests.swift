@@ -29,7 +29,9 @@ import Testing
     "clock": ["clock", "peers", "repaired"],
     "clock.peers": ["node", "clock_offset_ms", "corrected"],
     "grant": ["node", "table", "right", "is_leaf"],
-    "revoke": ["node", "id", "told", "also", "was_anchor", "undo"],
+    "revoke": [
+      "node", "id", "told", "also", "stay_out", "stay_limited", "was_anchor", "undo",
+    ],
     "forget": ["node", "id", "last_seen"],
     "members": ["site", "node", "members"],
     "members.members": [

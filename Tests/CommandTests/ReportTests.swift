@@ -158,6 +158,14 @@ private let clinic = """
   @Test func `of who is shut out says that it was the anchor`() {
     var report = RevokeReport(node: "office", id: "1", told: ["ward-1"], also: [])
     #expect(Revoke.said(report, path: "a.db") == "office is shut out; told ward-1")
+    (report.stay_out, report.stay_limited) = (["bag"], ["kiosk", "ward-1"])
+    #expect(
+      Revoke.said(report, path: "a.db") == """
+        office is shut out; told ward-1
+        stay shut out: bag
+        may do no more than before: kiosk, ward-1
+        """)
+    (report.stay_out, report.stay_limited) = ([], [])
     report.was_anchor = true
     #expect(
       Revoke.said(report, path: "a.db") == """

@@ -62,6 +62,8 @@ extension Node {
           peers[entry.node] = PeerRecord(entry.node, name: entry.name)
         }
         if !entry.name.isEmpty { peers[entry.node]?.name = entry.name }
+        // Its revocation may count no more.
+        peers[entry.node]?.isRevoked = false
       case .revoked: await shutOut(entry, "\(entry.name) was revoked")
       case .left: if peers[entry.node]?.session == nil { await forget(entry.node) }
       }
@@ -110,6 +112,7 @@ extension Node {
   }
 
   /// Shuts a member out, for good; if it is disowned, nothing that it has signed counts either.
+  /// Nobody else is let in again by that, or may do more: what it had taken is taken anew.
   func revoke(_ name: String, disowning: Bool) async throws(FlotillaError) -> RevokeReport {
     // Refuses a name that may be that of another one.
     _ = try await members().member(named: name)
@@ -128,13 +131,18 @@ extension Node {
     let (before, anchor) = (roster.roll, anchor?.node)
     let heads = disowning ? [] : roster.membership.heads(of: entry.node)
     let connected = peers.values.filter { $0.session != nil && $0.node != entry.node }
-    try await say(.revoke(node: entry.node, heads: heads))
+    let revocation = SiteStatement.Kind.revoke(node: entry.node, heads: heads)
+    let opened = try before.openings(in: roll(after: revocation))
+    try await say([revocation] + opened.revocations + opened.grants)
     let after = roster.roll
     let also = before.members.filter { $0.node != entry.node && after.member($0.node) == nil }
-    return RevokeReport(
+    var report = RevokeReport(
       node: entry.name, id: entry.node.description, told: connected.map(\.name).sorted(),
       also: also.map(\.name).sorted(),
       wasAnchor: anchor != nil && after.anchor?.node != anchor)
+    report.stay_out = opened.returned.map(\.name).sorted()
+    report.stay_limited = opened.widened.map(\.name).sorted()
+    return report
   }
 
   /// Another member; or an admin that has left, for the site key alone says which of its

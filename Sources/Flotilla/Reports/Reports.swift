@@ -126,12 +126,16 @@ public struct GrantReport: Codable, Sendable, Equatable {
 }
 
 /// Who was shut out, which connected nodes were told at once, and who is no member any more with
-/// it. JSON: `{node,id,told:[…],also:[…],was_anchor,undo}`; `undo` is null without `--undo-since`.
+/// it. JSON: `{node,id,told:[…],also:[…],stay_out:[…],stay_limited:[…],was_anchor,undo}`; `undo` is
+/// null without `--undo-since`.
 public struct RevokeReport: Codable, Sendable, Equatable {
   public var node: String
   public var id: String
   public var told: [String]
   public var also: [String]
+  /// Whom a disowned admin had shut out, and whose rights it had taken: both were said anew.
+  public var stay_out: [String] = []
+  public var stay_limited: [String] = []
   /// True if it was the anchor, so that nobody judges what is written until there is another one.
   public var was_anchor = false
   /// What it wrote since a moment, if that was asked for.

@@ -23,7 +23,8 @@ enum Revoke {
 
       What an admin has signed before stands: whom it invited stays. If that may have
       been a thief, --disown lets nothing of it stand: everybody whom it has ever
-      invited is shut out too, and must leave and join again.
+      invited is shut out too, and must leave and join again. Whom it had shut out
+      stays out, and may do no more than before: that is said anew.
       """,
     parameters: [
       .database,
@@ -99,9 +100,15 @@ enum Revoke {
       report.told.isEmpty
       ? "no other node is connected; they hear of it when they are"
       : "told \(report.told.map { printable($0) }.joined(separator: ", "))"
-    let also = report.also.map { printable($0) }.joined(separator: ", ")
+    func names(_ nodes: [String]) -> String {
+      nodes.map { printable($0) }.joined(separator: ", ")
+    }
+    let also = names(report.also)
     return "\(printable(report.node)) is shut out\(also.isEmpty ? "" : ", and with it \(also)"); "
       + told
+      + (report.stay_out.isEmpty ? "" : "\nstay shut out: \(names(report.stay_out))")
+      + (report.stay_limited.isEmpty
+        ? "" : "\nmay do no more than before: \(names(report.stay_limited))")
       + (report.was_anchor
         ? "\nit was the anchor: what is written waits for a verdict that nobody gives\n"
           + "  appoint another: flotilla anchor \(path) NODE; or let newest win, with --none" : "")

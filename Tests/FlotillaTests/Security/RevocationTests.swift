@@ -77,6 +77,56 @@ extension NodeTests {
       }
     }
 
+    @Test func `of a disowned admin opens nothing when it falls`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        let node = try await site.run(a)
+        let (admin, out, bound) = (NodeKeys(), NodeKeys(), NodeKeys())
+        await site.admit(admin, "p", .admin)
+        await site.admit(out, "out")
+        await site.admit(bound, "bound")
+        await node.spread(node.roster.unite(site.membership.all), besides: nil)
+        for kind: SiteStatement.Kind in [
+          .revoke(node: out.identity, heads: []),
+          .grant(node: bound.identity, table: "Item", right: .none),
+        ] {
+          await site.take([await site.signed(kind, by: admin.identity, with: admin.node)])
+        }
+        await node.spread(node.roster.unite(site.membership.all), besides: nil)
+        #expect(await node.roster.roll.member(out.identity) == nil)
+        let report = try await a.library.revoke("p", disowning: true)
+        #expect(report.also == [] && report.stay_out == ["out"])
+        #expect(report.stay_limited == ["bound"])
+        #expect(await node.rights(of: bound.identity).right(to: "item") == Right.none)
+        await node.stop()
+        let members = try await a.library.members().members
+        let revoked = members.filter { $0.state == "revoked" }.map(\.node).sorted()
+        #expect(revoked == ["out", "p"])
+        #expect(members.first { $0.node == "bound" }?.rights == ["item": "none"])
+      }
+    }
+
+    @Test func `that counts no more leaves nobody shown as shut out`() async throws {
+      try await TestSite.with { site in
+        let node = try await site.run(try await site.replica("a"))
+        let (admin, member) = (NodeKeys(), NodeKeys())
+        await site.admit(admin, "p", .admin)
+        await site.admit(member, "m")
+        await node.spread(node.roster.unite(site.membership.all), besides: nil)
+        let word = SiteStatement.Kind.revoke(node: member.identity, heads: [])
+        await site.take([await site.signed(word, by: admin.identity, with: admin.node)])
+        await node.spread(node.roster.unite(site.membership.all), besides: nil)
+        func state() async throws -> PeerReport.State? {
+          try await node.status(all: true).peers.first { $0.node == "m" }?.state
+        }
+        #expect(try await state() == .revoked)
+        // As a version before says it.
+        try await node.say(.revoke(node: admin.identity, heads: []))
+        #expect(await node.roster.roll.member(member.identity) != nil)
+        #expect(try await state() != .revoked)
+      }
+    }
+
     @Test func `of an admin that has left is put right by who has the site key`() async throws {
       try await TestSite.with { site in
         let node = try await site.run(try await site.replica("a"))

@@ -392,6 +392,30 @@ struct MembershipTests {
     #expect(site.membership.credential(of: TestSite.thief.identity) == [])
   }
 
+  @Test("that an admin has shut out and bound stay so when it is disowned, if that is said anew")
+  func openings() {
+    var site = site
+    let (ward, desk) = (TestSite.ward.identity, TestSite.desk.identity)
+    for node in [TestSite.ward, TestSite.desk] {
+      site.say(.admit(key: node.key, role: .writer), by: TestSite.second)
+    }
+    site.say(.revoke(node: ward, heads: []), by: TestSite.first)
+    site.say(.grant(node: desk, table: "Bills", right: .none), by: TestSite.first)
+    site.say(.grant(node: desk, table: "notes", right: .write), by: TestSite.first)
+    let before = site.membership.roll
+    let none = before.openings(in: before)
+    #expect(none.returned.isEmpty && none.widened.isEmpty)
+    site.say(.revoke(node: TestSite.first.identity, heads: []), by: TestSite.root)
+    #expect(site.role(of: TestSite.ward) == .writer)
+    let openings = before.openings(in: site.membership.roll)
+    #expect(openings.returned.map(\.node) == [ward] && openings.widened.map(\.node) == [desk])
+    for kind in openings.revocations + openings.grants { site.say(kind, by: TestSite.second) }
+    #expect(site.role(of: TestSite.ward) == nil)
+    let rights = site.membership.roll.member(desk)?.rights
+    #expect(rights?.right(to: "bills") == Right.none && rights?.right(to: "notes") == .write)
+    #expect(before.openings(in: site.membership.roll) == none)
+  }
+
   @Test("leave with all that they have said, also what they said before their file was put back")
   func leavesTwoChains() {
     var site = site
