@@ -139,7 +139,9 @@ import Testing
     try three.write("UPDATE patient SET name = 'Dora T' WHERE id = 7", at: 20)
     try two.pull(from: three)
     try two.write(
-      "UPDATE patient SET name = 'Dora Two' WHERE id = 7; INSERT INTO lab VALUES (1, 7, 'r')", at: 30)
+      """
+      UPDATE patient SET name = 'Dora Two' WHERE id = 7; INSERT INTO lab VALUES (1, 7, 'r')
+      """, at: 30)
     try begin(two, .unknown, above: common)
     try KeysTests.settle(replicas)
     for replica in replicas {

@@ -73,13 +73,16 @@ extension MirrorEngine {
   /// Compares the clock of the server with the time of the site. Gives what this node may do.
   @discardableResult
   func readClock(_ session: MirrorSession) async throws(MirrorError) -> OwnStanding {
+    let began = ContinuousClock.now
     let standing: OwnStanding
     do throws(FlotillaError) {
       standing = try await replica.ownStanding()
     } catch {
       throw .node(error)
     }
-    try serving { () throws(ServerError) in try session.readClock(standing.siteTime) }
+    try serving { () throws(ServerError) in
+      try session.readClock(standing.siteTime, since: began)
+    }
     return standing
   }
 

@@ -151,11 +151,16 @@ final class MirrorSession {
   }
 
   /// By how much this machine is ahead, at a moment of the site.
-  func readClock(_ siteTime: Int64) throws(ServerError) {
+  ///
+  /// The site was asked first: half of what both answers took has passed between them.
+  func readClock(
+    _ siteTime: Int64, since began: ContinuousClock.Instant
+  ) throws(ServerError) {
     let row = try server.rows(
       of: 1, "SELECT CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000 AS SIGNED)"
     ).first
-    clockAhead = siteTime &- (row?[0].integer ?? siteTime)
+    let now = siteTime &+ Int64((ContinuousClock.now - began) / .milliseconds(2))
+    clockAhead = now &- (row?[0].integer ?? now)
   }
 
   /// So many bytes of rows are held in memory, and one row more.
