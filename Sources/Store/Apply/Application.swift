@@ -244,9 +244,8 @@ extension Store {
     switch row.row.content {
     case .deleted(let values):
       if old?.isDeleted != false {
-        let values = try connection.row(statements.selectByKey, values.map(\.sqlite))
-        try values.map {
-          try contents.logUnseen($0, statements, table, key, by: row.entry, at: now.moment)
+        if let stood = try connection.row(statements.selectByKey, values.map(\.sqlite)) {
+          try contents.logUnseen(stood, statements, table, key, by: row.entry, at: now.moment)
         }
       }
       _ = try contents.writing(table, key) { () throws(SQLiteError) in
