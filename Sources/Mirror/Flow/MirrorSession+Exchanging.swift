@@ -5,12 +5,17 @@ import SQLite
 extension MirrorSession {
   private static let mostExchanges = 5
 
-  /// Has such rows give up their own values first; gives those that are refused all the same.
+  /// Has such rows give up their own values first; gives those that are refused all the same. A row
+  /// that is new here has none.
   func exchange(
     _ rows: [MirroredRow], into taking: inout Taking, oneByOne: Bool
   ) throws(SQLiteError) -> [MirroredRow] {
+    var standing: [MirroredRow] = []
+    for row in rows where row.row != nil {
+      if try site.row(row.link, row.key) != nil { standing.append(row) }
+    }
     var ring: [MirroredRow] = []
-    for (_, some) in Dictionary(grouping: rows, by: \.link.number) {
+    for (_, some) in Dictionary(grouping: standing, by: \.link.number) {
       if some.count > 1, try site.mayExchange(some[0].link) { ring += some }
     }
     for _ in 0..<Self.mostExchanges where ring.count > 1 {
