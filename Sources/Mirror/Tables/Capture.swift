@@ -177,23 +177,29 @@ struct Capture {
 
   /// The numbers of tables whose journal is not there, with what it held.
   private func withoutJournal(on server: ServerConnection) throws(ServerError) -> [Int] {
-    let rows = try server.rows(
-      of: 1, "SELECT table_name FROM information_schema.tables WHERE table_schema = ?",
-      [.string(database)])
+    try links(
+      lacking: "SELECT table_name FROM information_schema.tables WHERE table_schema = ?",
+      on: server
+    ).map(\.number)
+  }
+
+  /// Those whose journals are not among the tables that a query finds in the mirror's database.
+  private func links(
+    lacking query: String, on server: ServerConnection
+  ) throws(ServerError) -> [TableLink] {
+    let rows = try server.rows(of: 1, query, [.string(database)])
     let names = Set(rows.map { $0[0].string ?? "" })
-    return links.map(\.number).filter { !names.contains("flotilla_journal_\($0)") }
+    return links.filter { !names.contains("flotilla_journal_\($0.number)") }
   }
 
   /// Journals of an earlier version lack columns.
   private func widenJournals(on server: ServerConnection) throws(ServerError) {
-    let rows = try server.rows(
-      of: 1,
-      """
-      SELECT table_name FROM information_schema.columns
-      WHERE table_schema = ? AND column_name = 'former'
-      """, [.string(database)])
-    let wide = Set(rows.map { $0[0].string ?? "" })
-    for link in links where !wide.contains("flotilla_journal_\(link.number)") {
+    let narrow = try links(
+      lacking: """
+        SELECT table_name FROM information_schema.columns
+        WHERE table_schema = ? AND column_name = 'former'
+        """, on: server)
+    for link in narrow {
       try server.execute(
         "ALTER TABLE \(journal(link.number)) ADD COLUMN \(Self.arrival[0]), "
           + "ADD COLUMN \(Self.arrival[1])")
@@ -202,14 +208,12 @@ struct Capture {
 
   /// Those of an earlier version lack the index by which a row is looked for.
   private func indexJournals(on server: ServerConnection) throws(ServerError) {
-    let rows = try server.rows(
-      of: 1,
-      """
-      SELECT table_name FROM information_schema.statistics
-      WHERE table_schema = ? AND index_name = 'row_key'
-      """, [.string(database)])
-    let indexed = Set(rows.map { $0[0].string ?? "" })
-    for link in links where !indexed.contains("flotilla_journal_\(link.number)") {
+    let plain = try links(
+      lacking: """
+        SELECT table_name FROM information_schema.statistics
+        WHERE table_schema = ? AND index_name = 'row_key'
+        """, on: server)
+    for link in plain {
       do throws(ServerError) {
         try server.execute("ALTER TABLE \(journal(link.number)) ADD \(Self.index(link))")
       } catch {

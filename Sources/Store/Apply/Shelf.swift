@@ -188,7 +188,7 @@ final class Shelf: FilePart {
     try connection.run("DELETE FROM _flotilla_rest WHERE name = ?", [.string(table.name)])
     try connection.run(
       """
-      INSERT OR REPLACE INTO _flotilla_rest(name, key, row)
+      INSERT INTO _flotilla_rest(name, key, row)
       SELECT ?1, key, row FROM _flotilla_shelf WHERE tbl = ?2 AND why = 'columns' AND row NOT NULL
       """, [.string(table.name), .integer(table.id)])
     try connection.run("DELETE FROM _flotilla_shelf WHERE tbl = ?", [.integer(table.id)])

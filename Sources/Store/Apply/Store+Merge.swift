@@ -177,10 +177,10 @@ extension Store {
       guard row.row.version.hasNumbering, !row.row.version.numbering.former.isEmpty,
         tables.hasRoom(for: row.shape.name)
       else { return row }
-      guard let table = try rowVersions.rows(of: row.shape, isNameless: isNameless(row)) else {
-        return row
-      }
-      guard let key = try key(of: row, in: table, isNameless(row)) else { return row }
+      let isNameless = isNameless(row)
+      guard let table = try rowVersions.rows(of: row.shape, isNameless: isNameless),
+        let key = try key(of: row, in: table, isNameless)
+      else { return row }
       let standing = try versions.version(table: table.id, key: key)
       var vouched = row.row
       vouched.version.numbering.former = try vouched.version.numbering.former.filter { former in

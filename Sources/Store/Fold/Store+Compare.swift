@@ -376,5 +376,3 @@ extension Store {
     return keys.count < pace.comparedRows
   }
 }
-
-/// Which comparisons are due, as the file says.

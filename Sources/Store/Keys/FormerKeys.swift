@@ -141,6 +141,7 @@ final class FormerKeys {
       [.integer(number), .integer(Int64(clamping: created.seq))]) != nil
   }
 
+  /// Rows and edits of a life have other names in the next one.
   func rename(_ names: inout Reissue, _ numbers: inout Edits) throws(SQLiteError) {
     guard !isEmpty, let number = origins.knownNumber(of: names.old) else { return }
     for (origin, seq) in [("origin", "seq"), ("norigin", "nseq"), ("eorigin", "eseq")] {

@@ -72,6 +72,7 @@ final class MovingRows {
     bytes -= gone.reduce(0) { $0 + Int($1[0].integer ?? 0) }
   }
 
+  /// Rows of a life have other names in the next one, and so has what they refer to.
   func rename(_ names: inout Reissue, _ numbers: inout Edits) throws(SQLiteError) {
     for item in try all() {
       var renamed = item

@@ -1,6 +1,6 @@
 import SQLite
 
-/// Which tables are yet to be compared with their versions.
+/// Which comparisons are due, as the file says.
 extension Tables {
   /// The comparison that is due next, or nil.
   func comparing() throws(SQLiteError) -> Store.Comparison? {

@@ -6,18 +6,24 @@ import Testing
 
 /// A table whose replication ends and begins again.
 @Suite struct `A table that is tracked again` {
-  /// One machine has made a migration that the other one has not.
+  /// Two replicas of one table; the second one has not made the migration that brings `x`.
+  private func replicas(_ keys: [String], pace: Pace = Pace()) throws -> [TestReplica] {
+    let wide = "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, x TEXT)"
+    let first = try TestReplica(1, schema: wide, tracking: ["t"])
+    let second = try TestReplica(
+      2, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT)", pace: pace)
+    try second.pull(from: first)
+    for key in keys { try first.write("INSERT INTO t VALUES ('\(key)', 'v', 'x')") }
+    try KeysTests.settle([first, second])
+    return [first, second]
+  }
+
   @Test(arguments: [0, 1], ["", "before", "meanwhile"])
   func `keeps what rows have in columns that are not here`(
     choosing: Int, edited: String
   ) throws {
-    let wide = "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, x TEXT)"
-    let first = try TestReplica(1, schema: wide, tracking: ["t"])
-    let second = try TestReplica(2, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT)")
-    try second.pull(from: first)
-    let replicas = [first, second]
-    try first.write("INSERT INTO t VALUES ('k', 'v', 'x'), ('l', 'v', 'x')")
-    try KeysTests.settle(replicas)
+    let replicas = try replicas(["k", "l"])
+    let (first, second) = (replicas[0], replicas[1])
     KeysTests.later(second, than: replicas)
     if edited == "before" {
       try second.write("UPDATE t SET v = 'w' WHERE id = 'k'")
@@ -53,13 +59,8 @@ import Testing
   func `gives the next row of a key nothing of one that was deleted meanwhile`(
     choosing: Int
   ) throws {
-    let first = try TestReplica(
-      1, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, x TEXT)", tracking: ["t"])
-    let second = try TestReplica(2, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT)")
-    try second.pull(from: first)
-    let replicas = [first, second]
-    try first.write("INSERT INTO t VALUES ('k', 'v', 'x'), ('l', 'v', 'x')")
-    try KeysTests.settle(replicas)
+    let replicas = try replicas(["k", "l"])
+    let (first, second) = (replicas[0], replicas[1])
     let chooser = replicas[choosing]
     KeysTests.later(chooser, than: replicas)
     try chooser.store.untrack(["t"], at: chooser.now)
@@ -81,14 +82,8 @@ import Testing
   @Test func `goes on without a column that was dropped meanwhile`() throws {
     var pace = Pace()
     pace.comparedRows = 1
-    let first = try TestReplica(
-      1, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT, x TEXT)", tracking: ["t"])
-    let second = try TestReplica(
-      2, schema: "CREATE TABLE t(id TEXT PRIMARY KEY, v TEXT)", pace: pace)
-    try second.pull(from: first)
-    let replicas = [first, second]
-    try first.write("INSERT INTO t VALUES ('k', 'v', 'x'), ('l', 'v', 'x'), ('m', 'v', 'x')")
-    try KeysTests.settle(replicas)
+    let replicas = try replicas(["k", "l", "m"], pace: pace)
+    let (first, second) = (replicas[0], replicas[1])
     KeysTests.later(first, than: replicas)
     try first.store.untrack(["t"], at: first.now)
     try KeysTests.settle(replicas)
