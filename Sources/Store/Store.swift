@@ -162,10 +162,7 @@ package final class Store {
 
   /// Looks after what may have changed while nobody had the file open.
   private func begin(read: Int64) throws(StoreError) {
-    try reporting { () throws(SQLiteError) in
-      try rulings.trim()
-      try putBacks.reload()
-    }
+    try reporting { () throws(SQLiteError) in try rulings.trim() }
     // A program may have taken the file out of WAL mode while no node ran; then an export's
     // snapshot would keep every commit waiting. If it cannot be now, the node tries again.
     _ = try? file.ensureWAL()
@@ -188,6 +185,7 @@ package final class Store {
     try lives.reload()
     try deletions.reload()
     try parking.reload()
+    try putBacks.reload()
   }
 
   package var own: Origin { present.value.own }

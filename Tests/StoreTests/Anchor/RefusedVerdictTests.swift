@@ -61,6 +61,26 @@ import Testing
     #expect(try a.store.verdicts.unjudgedCount() == 0)
   }
 
+  @Test func `is told to who reads the file beside the node when the row is put back`() throws {
+    try allow(Self.reading, delivered: 0)
+    let key = try #require(try a.store.tables.key(of: "note", ["id": .text(Array("r".utf8))]))
+    func isPutBack() throws -> Bool? {
+      let beside = try Store(path: a.path, inspects: false)
+      guard case .refused(let isPutBack) = try beside.permission(toWrite: key, of: "note") else {
+        return nil
+      }
+      return isPutBack
+    }
+    #expect(try isPutBack() == true)
+    try a.write("DELETE FROM note WHERE id = 'r'", at: 10)
+    try a.foldAll()
+    #expect(try isPutBack() == false)
+    let (_, batches) = try anchor.export(.rows(try a.store.wantedRows()))
+    try a.merge(batches, .repair, from: anchor)
+    #expect(try isPutBack() == true)
+    #expect(try a.text() == "base")
+  }
+
   @Test func `is not known where the table may not even be read`() throws {
     try a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
     let (covers, batches) = try a.export(.above(anchor.store.position.frontier))
