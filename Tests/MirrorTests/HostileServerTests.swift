@@ -135,8 +135,10 @@ private final class FalseServer: Sendable {
       guard socket >= 0 else { return }
       defer { close(socket) }
       var patience = timeval(tv_sec: 20, tv_usec: 0)
-      setsockopt(
-        socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+      // A program that another test starts meanwhile may hold the connection open.
+      for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+        setsockopt(socket, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
+      }
       let client = Client(socket: socket, server: self)
       client.say(Self.greeting, 0)
       story(client)
