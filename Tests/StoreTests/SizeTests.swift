@@ -214,7 +214,7 @@ import Testing
         node: b.store.node, name: "b", address: nil, seen: nil, clockOffset: 0,
         frontier: Frontier())
     ])
-    try a.store.progress.save(Frontier([b.origin: 1]), of: b.store.node, run: 7)
+    try a.store.progress.save(Frontier([b.origin: 1]), of: b.store.node, edition: 7)
     try a.store.members.forget(b.store.node)
     for table in ["peer", "progress"] {
       #expect(try a.value("SELECT count(*) FROM _flotilla_\(table)") == .integer(0), "\(table)")

@@ -125,7 +125,7 @@ extension Node {
       }
       let progress =
         (try? await store.run { (store) throws(StoreError) in
-          try store.progress.frontier(of: peer.node, run: peer.run)
+          try store.progress.frontier(of: peer.node, edition: peer.edition)
         }) ?? Frontier()
       await session.feed(.mayPull(resume: progress))
     }

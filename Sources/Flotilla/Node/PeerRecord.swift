@@ -19,7 +19,7 @@ struct PeerRecord: Sendable {
   var knock: Knock?
   var knockedAt: Int64?
   /// Its present run.
-  var run: UInt64 = 0
+  var edition: UInt64 = 0
   /// How far it has come with the cuts of the site, as it said last.
   var standing = CutStanding()
   /// It says that deleted rows went without this node, and nothing shows that.
@@ -124,7 +124,7 @@ struct PeerRecord: Sendable {
 
   /// What it has said at the beginning of a session.
   mutating func note(_ hello: Hello, origin: Origin) {
-    (run, self.origin) = (hello.run, origin)
+    (edition, self.origin) = (hello.edition, origin)
     (standing, keys) = (hello.standing, hello.keys)
     (speaks, program) = (hello.version, nil)
     lives.insert(hello.life)

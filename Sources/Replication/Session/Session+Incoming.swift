@@ -184,7 +184,7 @@ extension Session {
       sender: peer.node, kind: begin.kind, batches: incoming.staged,
       rowsBefore: incoming.rows, checkBefore: incoming.check, end: end,
       movesFrontier: end != nil && !incoming.isPause && begin.kind != .repair)
-    merge.run = peer.run
+    merge.edition = peer.edition
     merge.licence = licence
     // A leaf may hold less than it says, and speaks for nobody but itself.
     merge.judged = licence == nil ? counted(begin.judged, sealed) : nil

@@ -162,9 +162,9 @@ extension Session {
 
 /// Rows to be merged in one step of an exchange.
 package struct Merge: Sendable, Equatable {
-  /// Which node sent them, in which run.
+  /// Which node sent them, in which run of which life.
   package var sender: Identity
-  package var run: UInt64 = 0
+  package var edition: UInt64 = 0
   package var kind: Begin.Kind
   package var batches: [[UInt8]]
   /// Rows and check of the steps before this one.

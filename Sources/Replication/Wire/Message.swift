@@ -77,6 +77,9 @@ package struct Hello: Sendable, Equatable {
   /// The keys of its tables, where they were changed.
   package var keys: [TableKey] = []
 
+  /// One run of the sender in one life of it: how far a catch-up from it has come counts for that.
+  package var edition: UInt64 { run &+ life }
+
   package init(
     version: UInt64, purpose: Purpose, site: Identity, node: Identity, name: String, run: UInt64,
     clock: Int64, port: UInt16, schema: UInt64, statements: UInt64 = 0,

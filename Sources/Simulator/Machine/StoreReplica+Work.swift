@@ -83,7 +83,7 @@ extension StoreReplica {
 
   func statements() throws -> [SignedStatement] { try store().members.statements() }
 
-  func progress(of sender: Identity, run: UInt64) throws -> Frontier {
-    try store().progress.frontier(of: sender, run: run)
+  func progress(of sender: Identity, edition: UInt64) throws -> Frontier {
+    try store().progress.frontier(of: sender, edition: edition)
   }
 }

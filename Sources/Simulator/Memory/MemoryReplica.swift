@@ -26,7 +26,7 @@ final class MemoryReplica: SimulatedReplica {
     var frontier = Frontier()
     var digest = Digest()
     /// Per sender, in the run that is named: how far an interrupted catch-up was worked through.
-    var progress: [Identity: (run: UInt64, frontier: Frontier)] = [:]
+    var progress: [Identity: (edition: UInt64, frontier: Frontier)] = [:]
     var office = MemoryOffice()
     /// What was signed about members.
     var statements: [SignedStatement] = []
@@ -301,8 +301,8 @@ final class MemoryReplica: SimulatedReplica {
       if merge.bringsAll { file.stability.received(from: merge.standing) }
     }
     if let progress = merge.progress(after: last, beside: file.frontier) {
-      let before = self.progress(of: merge.sender, run: merge.run)
-      file.progress[merge.sender] = (merge.run, before.joined(progress))
+      let before = self.progress(of: merge.sender, edition: merge.edition)
+      file.progress[merge.sender] = (merge.edition, before.joined(progress))
     } else if case .full = merge.kind, merge.movesFrontier {
       file.progress[merge.sender] = nil
     }
@@ -347,8 +347,8 @@ final class MemoryReplica: SimulatedReplica {
     if isDurable { durable = file }
   }
 
-  func progress(of sender: Identity, run: UInt64) -> Frontier {
-    guard let known = file.progress[sender], known.run == run else { return Frontier() }
+  func progress(of sender: Identity, edition: UInt64) -> Frontier {
+    guard let known = file.progress[sender], known.edition == edition else { return Frontier() }
     return known.frontier
   }
 

@@ -37,7 +37,7 @@ protocol SimulatedReplica {
   mutating func readExport(_ id: Int64, at now: Instant) throws -> SourceStep
   mutating func closeExport(_ id: Int64)
   mutating func merge(_ merge: Merge, at now: Instant) throws -> (MergeResult, FoldResult)
-  func progress(of sender: Identity, run: UInt64) throws -> Frontier
+  func progress(of sender: Identity, edition: UInt64) throws -> Frontier
 
   /// Follows an appointment.
   mutating func govern(_ governance: Governance, at now: Instant) throws -> FoldResult

@@ -53,8 +53,8 @@ extension World {
     let ends = links[link].nodes
     let sender = nodes[ends[1 - side]].replica.id
     attempt(ends[side], link, side) { world in
-      let run = world.links[link].sides[side].session?.peer?.run ?? 0
-      let progress = try world.nodes[ends[side]].replica.progress(of: sender, run: run)
+      let edition = world.links[link].sides[side].session?.peer?.edition ?? 0
+      let progress = try world.nodes[ends[side]].replica.progress(of: sender, edition: edition)
       world.feed(link, side, .mayPull(resume: progress))
     }
   }

@@ -240,11 +240,11 @@ extension Store {
       kinship.isComplete = true
     }
     if let progress = merge.progress(after: slice.last, beside: origins.frontier) {
-      if !takesBack { try self.progress.save(progress, of: merge.sender, run: merge.run) }
+      if !takesBack { try self.progress.save(progress, of: merge.sender, edition: merge.edition) }
     } else if case .full = merge.kind, merge.movesFrontier {
       try forgetUntracked()
       // Rows of earlier slices may have left the list, or came before this process began.
-      let isResumed = try self.progress.contains(merge.sender, run: merge.run)
+      let isResumed = try self.progress.contains(merge.sender, edition: merge.edition)
       if isResumed || slice.isLong { recent.requireScan() }
       try self.progress.clear(merge.sender)
       if try isUnsure() { try meta.set(.isUnsure, .integer(0)) }

@@ -81,7 +81,8 @@ extension Cable {
       switch directive {
       case .send(let message): other.inbox.append(Array(message.frame.dropFirst(4)))
       case .opened(let hello):
-        try feed(.mayPull(resume: try store.progress.frontier(of: hello.node, run: hello.run)))
+        let resume = try store.progress.frontier(of: hello.node, edition: hello.edition)
+        try feed(.mayPull(resume: resume))
       case .merge(let merge): try self.merge(merge)
       case .openExport(let scope):
         let opened = try store.openExport(scope, at: now)

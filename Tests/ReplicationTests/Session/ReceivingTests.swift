@@ -13,9 +13,16 @@ import Testing
     var merge = Merge(
       sender: Conversation.peerNode, kind: kind, batches: batches, rowsBefore: before,
       checkBefore: check &+ kind.check(number: 1), end: end, movesFrontier: moves)
-    merge.run = 77
+    merge.edition = 77
     merge.reader = .all
     return .merge(merge)
+  }
+
+  @Test func `how far an exchange has come counts for one run of the sender in one life of it`() {
+    let known = Samples.hello()
+    var (later, reborn) = (known, known)
+    (later.run, reborn.life) = (78, 5)
+    #expect(known.edition == 77 && Set([known, later, reborn].map(\.edition)).count == 3)
   }
 
   @Test func `a small exchange is merged once, at End`() {

@@ -54,12 +54,12 @@ import Testing
     try r[1].mergeSlice(Array(batches.prefix(4)), covers: covers, from: r[0])
     let node = r[0].store.node
     #expect(try !r[1].store.progress.frontier(of: node).isEmpty)
-    #expect(try r[1].store.progress.frontier(of: node, run: 9).isEmpty)
+    #expect(try r[1].store.progress.frontier(of: node, edition: 9).isEmpty)
     // Another copy of its file has not come as far: what it has below is not left out.
-    try r[1].store.progress.save(Frontier([r[0].origin: 3]), of: node, run: 9)
+    try r[1].store.progress.save(Frontier([r[0].origin: 3]), of: node, edition: 9)
     #expect(try r[1].store.progress.frontier(of: node).isEmpty)
     try r[1].store.progress.clear(node)
-    #expect(try r[1].store.progress.frontier(of: node, run: 9).isEmpty)
+    #expect(try r[1].store.progress.frontier(of: node, edition: 9).isEmpty)
   }
 
   @Test func `a sender whose file was put back leaves nothing out below the cut`() throws {
@@ -72,7 +72,7 @@ import Testing
     try r[0].restore(copy)
     try r[0].store.beginLife(
       .restored, origin: Origin(rawValue: 99), life: 9, run: 9, reissuingAbove: nil, at: r[0].now)
-    let resume = try r[1].store.progress.frontier(of: node, run: 9)
+    let resume = try r[1].store.progress.frontier(of: node, edition: 9)
     let (rest, others) = try r[0].export(above: resume)
     try r[1].merge(others, .full(covers: rest), from: r[0])
     #expect(try r[1].value("SELECT count(*) FROM t") == .integer(20))
