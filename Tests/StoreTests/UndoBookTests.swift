@@ -88,7 +88,7 @@ import Testing
   @Test func `what is dated before and came later is told as late`() throws {
     let (keeper, other) = try pair()
     let noted = keeper.clock
-    try keeper.store.tendUndo(at: noted)
+    try keeper.store.tendUndo(at: keeper.now)
     let since = noted + 5 * Self.minute
     other.clock = noted + 2 * Self.minute
     try write("INSERT INTO t VALUES ('between', '')", at: other, keeper)
@@ -124,9 +124,28 @@ import Testing
       ])
   }
 
+  @Test func `what is kept does not grow old by a time that peers have moved`() throws {
+    let (keeper, other) = try pair()
+    try keeper.store.tendUndo(at: keeper.now)
+    let since = keeper.clock + Self.minute
+    (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
+    try write("UPDATE t SET v = 'spoilt' WHERE id = 'a'", at: other, keeper)
+    var moved = keeper.now
+    (moved.site, moved.unmoved) = (keeper.clock + 32 * 1_440 * Self.minute, keeper.clock)
+    try keeper.store.tendUndo(at: moved)
+    #expect(try found(keeper, since: since) == ["a put-back one"])
+    // Nor while the time of the site is not known.
+    try keeper.store.tendUndo(
+      at: Instant(uptime: 0, wall: moved.moment, site: nil))
+    #expect(try found(keeper, since: since) == ["a put-back one"])
+    moved.unmoved = moved.site
+    try keeper.store.tendUndo(at: moved)
+    #expect(try found(keeper, since: since) == ["a unknown -"])
+  }
+
   @Test func `a row that others edited since is theirs to judge`() throws {
     let (keeper, other) = try pair()
-    try keeper.store.tendUndo(at: keeper.clock)
+    try keeper.store.tendUndo(at: keeper.now)
     let since = keeper.clock + Self.minute
     (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
     try write("UPDATE t SET v = 'spoilt' WHERE id = 'a'", at: other, keeper)
@@ -141,7 +160,7 @@ import Testing
 
   @Test func `who first says the same hides nothing by it`() throws {
     let (keeper, other) = try pair()
-    try keeper.store.tendUndo(at: keeper.clock)
+    try keeper.store.tendUndo(at: keeper.now)
     let since = keeper.clock + Self.minute
     (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
     try edit("UPDATE t SET v = 'for a moment' WHERE id = 'a'", at: other)
@@ -154,7 +173,7 @@ import Testing
 
   @Test func `what a member has made and taken away itself is not told`() throws {
     let (keeper, other) = try pair()
-    try keeper.store.tendUndo(at: keeper.clock)
+    try keeper.store.tendUndo(at: keeper.now)
     let since = keeper.clock + Self.minute
     (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
     try write("INSERT INTO t VALUES ('c', 'new'), ('d', 'new')", at: other, keeper)

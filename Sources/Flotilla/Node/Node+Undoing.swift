@@ -18,7 +18,7 @@ extension Node {
     guard clock.now.site != nil, times.takeUndoLook(at: Uptime.now) else { return }
     do {
       try await store.patiently { (store) throws(StoreError) in
-        try store.tendUndo(at: self.clock.now.moment)
+        try store.tendUndo(at: self.clock.now)
       }
     } catch {
       if !note(error) { warn("could not tend the kept rows: \(error.message)") }

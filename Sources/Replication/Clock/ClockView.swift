@@ -4,6 +4,8 @@ package struct ClockView: Sendable, Equatable {
   package var wall: Int64
   /// The time of the site, ms since 1970; nil while it does not know it in this boot.
   package var site: Int64?
+  /// What of that time it vouches for itself: not what peers alone have told it (`unmoved`).
+  package var vouched: Int64?
   /// The founding that it holds to, or held to at last.
   package var founding: Founding?
   /// For how long it has known site time without a break, in ms.
@@ -16,11 +18,12 @@ package struct ClockView: Sendable, Equatable {
   package var estimate: Int64?
 
   package init(
-    wall: Int64, site: Int64? = nil, founding: Founding? = nil, held: Int64 = 0,
-    isGood: Bool = false, last: Int64? = nil, estimate: Int64? = nil
+    wall: Int64, site: Int64? = nil, vouched: Int64? = nil, founding: Founding? = nil,
+    held: Int64 = 0, isGood: Bool = false, last: Int64? = nil, estimate: Int64? = nil
   ) {
     self.wall = wall
     self.site = site
+    self.vouched = vouched
     self.founding = founding
     self.held = held
     self.isGood = isGood
@@ -48,7 +51,7 @@ package struct ClockStanding: Sendable, Equatable {
         estimate: estimate.map { $0 + now.uptime })
     }
     return ClockView(
-      wall: now.wall, site: site, founding: founding,
+      wall: now.wall, site: site, vouched: now.unmoved, founding: founding,
       held: min(max(0, now.uptime - since), SiteClock.longestHeld), isGood: isGood)
   }
 }

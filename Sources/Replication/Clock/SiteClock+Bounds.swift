@@ -20,13 +20,13 @@ extension SiteClock {
       directives.append(.refused(peer, nil))
       return nil
     }
-    if let site = view.site, !isPossible(site, of: peer, now) {
+    if let site = view.site, trusted(view, of: peer) == nil, !isPossible(site, now) {
       directives.append(.refused(peer, self.site(at: now.uptime).map { site - $0 }))
       return nil
     }
     // Who does not know it cannot make others found it too far ahead.
-    if let last = view.last, !isPossible(last, of: peer, now) { view.last = nil }
-    if let estimate = view.estimate, !isPossible(estimate, of: peer, now) { view.estimate = nil }
+    if let last = view.last, !isPossible(last, now) { view.last = nil }
+    if let estimate = view.estimate, !isPossible(estimate, now) { view.estimate = nil }
     return view
   }
 
@@ -38,11 +38,22 @@ extension SiteClock {
     return theirs.reign <= own.reign + Founding.leap
   }
 
-  /// Far ahead is what an admin says, or what a clock here says as well. So is what comes to a
-  /// machine that has lost the time, and has no clock that tells what has passed.
-  private func isPossible(_ site: Int64, of peer: Identity, _ now: ClockReading) -> Bool {
+  /// What an admin vouches for of the time that it tells; nil if that is far ahead of it. Trust
+  /// goes with who has made a time, not with who passes it on: a member may have moved an admin.
+  func trusted(_ view: ClockView, of peer: Identity) -> Int64? {
+    guard admins.contains(peer), let site = view.site, let vouched = view.vouched else {
+      return nil
+    }
+    let range = -Self.latest...Self.latest
+    guard range ~= site, range ~= vouched, site - vouched <= Self.farthest else { return nil }
+    return min(vouched, site)
+  }
+
+  /// Far ahead is what a clock here says as well. So is what comes to a machine that has lost the
+  /// time, and has no clock that tells what has passed.
+  private func isPossible(_ site: Int64, _ now: ClockReading) -> Bool {
     guard -Self.latest...Self.latest ~= site else { return false }
-    if admins.contains(peer) || believes(now) && site - now.wall <= Self.farthest { return true }
+    if believes(now), site - now.wall <= Self.farthest { return true }
     guard let course else {
       if let known = estimate(at: now) { return site - known + moved <= Self.farthest }
       return last.map { site - $0 <= Self.longestGap } ?? true
@@ -64,13 +75,16 @@ extension SiteClock {
     return difference < 0
   }
 
-  /// Where site time counts from when peers move it, after it was taken over or set here.
-  mutating func rebase(for peer: Identity?) {
+  /// Where site time counts from when peers move it, after it was taken over. `vouched`: so far
+  /// above uptime an admin vouches for it.
+  mutating func rebase(vouched: Int64?) {
     guard let course else { return }
-    let isTrusted = peer.map(admins.contains) ?? true
-    let ahead = course.offset - base
-    guard isTrusted || abs(ahead) > Self.farthest else { return }
-    (base, untold) = (course.offset, isTrusted ? 0 : max(0, untold + ahead))
+    if let vouched {
+      base = max(min(base, course.offset), vouched)
+      untold = min(untold, base - vouched)
+    } else if abs(course.offset - base) > Self.farthest {
+      (base, untold) = (course.offset, max(0, untold + course.offset - base))
+    }
   }
 
   /// Forgets what a file of an earlier version may have kept of such a word.

@@ -26,9 +26,11 @@ extension SiteClock {
   ) {
     guard let site = view.site, let theirs = view.founding else { return }
     let estimate = site + roundTrip / 2 + passed
+    let vouched = trusted(view, of: peer).map { $0 + estimate - site - now.uptime }
     guard let course else {
       let next = Course(founding: theirs, since: now.uptime, offset: estimate - now.uptime)
-      begin(next, isTrusted: admins.contains(peer), now)
+      begin(next, isTrusted: false, now)
+      rebase(vouched: vouched)
       return directives.append(.changed)
     }
     if holds(theirs, at: estimate, over: course, now) {
@@ -36,22 +38,29 @@ extension SiteClock {
       guard case .known(var next) = state else { return }
       (next.founding, next.since) = (theirs, now.uptime)
       state = .known(next)
-      rebase(for: peer)
+      rebase(vouched: vouched)
       return directives.append(.changed)
     }
     guard theirs == course.founding else { return }
-    // What an admin says as well is known, whomever this node follows.
+    // What an admin vouches for is known, whomever this node follows.
     let isSame = abs(estimate - course.site(at: now.uptime)) <= Self.smallest + roundTrip / 2
-    if isSame, admins.contains(peer) { rebase(for: peer) }
-    guard follows(peer, view, course, now) else { return }
+    if isSame, vouched != nil { rebase(vouched: vouched) }
+    let isVouched = vouched.map { estimate - now.uptime - $0 <= Self.smallest } ?? false
+    guard isVouched && !vouches(for: course) || follows(peer, view, course, now) else { return }
     correct(by: estimate - course.site(at: now.uptime), within: roundTrip / 2, now)
-    rebase(for: peer)
+    rebase(vouched: vouched)
     // What is followed is passed on: else two who have known it for long, and meet only those who
     // follow both, would never agree. Less by a little, so that nobody follows its own followers.
     guard case .known(var next) = state, !view.isGood else { return }
     next.since = min(next.since, now.uptime - view.held + 1)
     if course.since - next.since > 1_000 { directives.append(.changed) }
     state = .known(next)
+  }
+
+  /// Whether this node knows its time from a person, an admin or a clock, and not from peers alone:
+  /// else it takes the time of an admin that does, whoever has known it for longer.
+  private func vouches(for course: Course) -> Bool {
+    course.offset - base + untold <= Self.smallest
   }
 
   /// Within one founding a good clock is followed, then whoever has known site time for longest.
@@ -79,8 +88,8 @@ extension SiteClock {
     state = .known(corrected(course, by: difference, now))
   }
 
-  /// `isTrusted`: an admin says so, or a person here. Else peers may have told it, or had moved the
-  /// time that is remembered.
+  /// `isTrusted`: a person here says so. Else peers may have told it, or had moved the time that is
+  /// remembered.
   mutating func begin(_ course: Course, isTrusted: Bool, _ now: ClockReading) {
     state = .known(course)
     base = course.offset

@@ -3,6 +3,7 @@ extension ClockView {
   private enum Flag {
     static let site: UInt8 = 1
     static let good: UInt8 = 2
+    /// With site time what of it is vouched for, without it the last one known.
     static let last: UInt8 = 4
     static let estimate: UInt8 = 8
     static let founding: UInt8 = 16
@@ -12,7 +13,8 @@ extension ClockView {
   func write(to body: inout ByteWriter) {
     var flags: UInt8 = isGood ? Flag.good : 0
     if site != nil { flags |= Flag.site }
-    if last != nil { flags |= Flag.last }
+    let base = site == nil ? last : vouched
+    if base != nil { flags |= Flag.last }
     if estimate != nil { flags |= Flag.estimate }
     if founding != nil { flags |= Flag.founding }
     body.byte(flags)
@@ -20,7 +22,7 @@ extension ClockView {
       body.int(site)
       body.uint(UInt64(max(0, held)))
     }
-    if let last { body.int(last) }
+    if let base { body.int(base) }
     if let estimate { body.int(estimate) }
     founding?.write(to: &body)
   }
@@ -35,7 +37,10 @@ extension ClockView {
       guard held <= UInt64(Limits.clock) else { throw WireError(.malformed, "clock") }
       self.held = Int64(held)
     }
-    if flags & Flag.last != 0 { last = try reader.clock("clock") }
+    if flags & Flag.last != 0 {
+      let base = try reader.clock("clock")
+      (last, vouched) = site == nil ? (base, nil) : (nil, base)
+    }
     if flags & Flag.estimate != 0 { estimate = try reader.clock("clock") }
     if flags & Flag.founding != 0 { founding = try Founding(from: &reader) }
     // Site time is somebody's.

@@ -144,7 +144,7 @@ package final class UndoBook: FilePart {
   }
 
   /// From time to time: writes down how far each author has come, and lets go of what is old.
-  package func tend(_ frontier: Frontier, at moment: Int64) throws(StoreError) {
+  package func tend(_ frontier: Frontier, at now: Instant) throws(StoreError) {
     try begin()
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
@@ -152,11 +152,12 @@ package final class UndoBook: FilePart {
           try connection.run(
             "INSERT OR REPLACE INTO \(Self.reached)(at, origin, seq) VALUES (?, ?, ?)",
             [
-              .integer(moment), .integer(Int64(bitPattern: origin.rawValue)),
+              .integer(now.moment), .integer(Int64(bitPattern: origin.rawValue)),
               .integer(Int64(seq)),
             ])
         }
-        let oldest = moment - Int64(bounds.days) * 86_400_000
+        guard let ageing = now.ageing else { return }
+        let oldest = ageing - Int64(bounds.days) * 86_400_000
         try connection.run("DELETE FROM \(Self.replaced) WHERE at < ?", [.integer(oldest)])
         // The last word of before stays: it says what had come until then.
         try connection.run(

@@ -249,8 +249,8 @@ extension Store {
   }
 
   /// Writes down how far each author has come here.
-  package func tendUndo(at moment: Int64) throws(StoreError) {
-    try undo.tend(origins.frontier, at: moment)
+  package func tendUndo(at now: Instant) throws(StoreError) {
+    try undo.tend(origins.frontier, at: now)
   }
 
   /// The rows that a member has written since a moment, in ms since 1970, with what stood before.

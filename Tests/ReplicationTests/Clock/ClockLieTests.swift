@@ -24,8 +24,9 @@ import Testing
   private func word(
     _ days: Int64, reign: UInt64 = 1, source: Founding.Source = .person, generation: UInt64 = 1
   ) -> ClockView {
-    ClockView(
-      wall: 0, site: Self.start + days * Self.day,
+    let site = Self.start + days * Self.day
+    return ClockView(
+      wall: 0, site: site, vouched: site,
       founding: Founding(reign: reign, source: source, generation: generation, id: 3))
   }
 
@@ -206,8 +207,64 @@ import Testing
     let admin = Identity(high: 8, low: 0)
     _ = clock.receive(.trusted([admin]), at: now)
     (view.held, view.site) = (10, clock.site(at: now.uptime))
+    view.vouched = view.site
     _ = clock.receive(.measured(admin, view, roundTrip: 0, at: now.uptime), at: now)
     #expect(clock.instant(now).ageing == clock.site(at: now.uptime))
+  }
+
+  /// What one node hears from another, with the time that it tells now.
+  private func exchange(_ hearer: inout SiteClock, _ teller: SiteClock, at now: ClockReading) {
+    let view = teller.standing(at: now).view(at: teller.instant(now))
+    _ = hearer.receive(.measured(teller.node, view, roundTrip: 0, at: now.uptime), at: now)
+  }
+
+  @Test func `is trusted no more because an admin passes it on`() {
+    let before = founded(isKept: false)
+    var (admin, other) = (restarted(before, after: 1_000), before)
+    let id = Identity(high: 2, low: 0)
+    admin = SiteClock(
+      node: id, admin.bytes(boot: Self.boot, at: reading(1_000)),
+      boot: Identity(high: 7, low: 3), at: reading(1_000))
+    let now = reading(2_000, isKept: false)
+    var lie = word(390, reign: 0)
+    (lie.founding, lie.held) = (before.founding, SiteClock.longestHeld)
+    #expect(hear(&admin, lie, at: now) == [.changed])
+    _ = hear(&admin, lie, at: now)
+    _ = other.receive(.trusted([id]), at: now)
+    exchange(&other, admin, at: now)
+    #expect(other.site(at: 2_000) == Self.start + 2_000)
+    #expect(other.instant(now).ageing == Self.start + 2_000)
+    // Another admin knows the time: it counts, whoever has known it for longer.
+    _ = admin.receive(.trusted([other.node]), at: now)
+    exchange(&admin, other, at: now)
+    #expect(admin.site(at: 2_000) == Self.start + 2_000)
+    #expect(admin.instant(now).ageing == Self.start + 2_000)
+  }
+
+  @Test func `moves two admins by no more than a month, who trust each other`() {
+    var both = [founded(isKept: false), SiteClock(node: Identity(high: 2, low: 0))]
+    for index in both.indices {
+      _ = both[index].receive(
+        .trusted(Set(both.map(\.node))), at: reading(1_000, isKept: false))
+    }
+    let first = both[0]
+    exchange(&both[1], first, at: reading(1_000, isKept: false))
+    for round in 1...40 as ClosedRange<Int64> {
+      let now = reading(2_000 + round, isKept: false)
+      var lie = word(0, reign: 0)
+      (lie.founding, lie.held) = (first.founding, (1 + round) * 31_536_000_000)
+      let (one, two) = round % 2 == 0 ? (0, 1) : (1, 0)
+      lie.site = (both[one].site(at: now.uptime) ?? 0) + 30 * Self.day
+      lie.vouched = lie.site
+      _ = hear(&both[one], lie, at: now)
+      let told = both[one]
+      exchange(&both[two], told, at: now)
+    }
+    let now = reading(3_000, isKept: false)
+    for clock in both {
+      #expect(clock.site(at: 3_000).map { $0 <= Self.start + 32 * Self.day } == true)
+      #expect(clock.instant(now).ageing.map { $0 <= Self.start + 3_000 } == true)
+    }
   }
 
   @Test func `of two foundings far apart has the earlier one on both sides`() {
