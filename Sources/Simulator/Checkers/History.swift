@@ -91,24 +91,25 @@ struct History {
   /// By origin, the number above which that may be.
   private var forks: [Origin: UInt64] = [:]
 
-  /// By the copy of a node, the office that it holds, also while it is off.
-  private var offices: [String: (term: Term, life: Origin)] = [:]
-  /// The lives of two copies that held office, and one did not know of the other. They judge apart,
-  /// and what one has certified may outrank what the other has, which was made on that.
+  /// By the copy of a node, the last term in which it held office in each of its lives.
+  private var offices: [String: [Origin: Term]] = [:]
+  /// The lives of two copies that have held office, and one did not know of the other. They judge
+  /// apart, or one after the other, and what one has certified may outrank what the other has, which
+  /// was made on that.
   private(set) var doubles: Set<Origin> = []
 
   /// Where copies run a node is in the office of a term, or in none.
   mutating func note(
     office term: Term?, in life: Origin, at node: String, hasHeardOf: (Origin, Term) -> Bool
   ) {
-    guard hasCopies else { return }
-    offices[node] = term.map { ($0, life) }
-    guard term != nil else { return }
-    for other in offices.values
-    where other.life != life && Words.author(other.life) == Words.author(life)
-      && !hasHeardOf(other.life, other.term)
-    {
-      doubles.formUnion([life, other.life])
+    guard hasCopies, let term else { return }
+    offices[node, default: [:]][life] = term
+    for (other, held) in offices where other != node {
+      for (before, term) in held
+      where before != life && Words.author(before) == Words.author(life) && !hasHeardOf(before, term)
+      {
+        doubles.formUnion([life, before])
+      }
     }
   }
 
