@@ -141,7 +141,8 @@ struct Examination {
     do throws(StoreError) {
       let store = try Store(path: sidecar.database, inspects: false)
       var health = try store.survey.health()
-      if repair, !health.hasJournal || !health.uncaptured.isEmpty {
+      // Nobody knows of a damaged table what it has.
+      if repair, health.isWhole, !health.hasJournal || !health.uncaptured.isEmpty {
         try store.repair()
         let clock = try NodeClock(store, .here)
         while try store.fold(at: clock.now).hasMore {}
@@ -176,6 +177,11 @@ struct Examination {
       add(
         "file", .error, "the file is damaged: \(damage)",
         "sqlite3 \(shellWord(path)) '.recover', or leave and join again.")
+    } else if let lost = health.lostRows {
+      add(
+        "file", .error, "the file is damaged in \(lost)",
+        "Make its indexes anew: sqlite3 \(shellWord(path)) REINDEX, then: flotilla verify "
+          + shellWord(path))
     } else {
       add("file", .ok, "the file is sound (\(sized(health.bytes)))")
     }

@@ -16,6 +16,7 @@ extension FlotillaError {
       case .newerFormat: .newerFormat
       case .wire, .gap: .peer
       case .closed: .node
+      case .damaged: .notADatabase
       default: .system
       }
     self.init(code, error.message, remedy: error.remedy)

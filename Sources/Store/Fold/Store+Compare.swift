@@ -78,6 +78,7 @@ extension Store {
 
   /// Asks for a comparison of a table from its start; `remake` is what a migration did to it.
   func compare(_ table: Int64, remake: Remake? = nil) throws(SQLiteError) {
+    verification.sound.remove(table)
     let isKnown =
       try connection.row("SELECT 1 FROM _flotilla_version WHERE tbl = ? LIMIT 1", [.integer(table)])
       != nil
@@ -159,6 +160,7 @@ extension Store {
         "UPDATE _flotilla_local SET comparing = NULL, baseline = 0 WHERE id = ?",
         [.integer(table.id)])
       tables.endBaseline(of: table.id)
+      verification.sound.remove(table.id)
       let hasMore = try tables.comparing() != nil
       // In the same commit: what is written from now on is written with the right to.
       if !hasMore, !ownRights.regained.isEmpty { try ownRights.remember(regained: []) }
@@ -182,7 +184,7 @@ extension Store {
       let values = (key.values ?? []).map(\.sqlite)
       // The key has another shape since: nothing tells which row that was.
       guard values.count == statements.shape.keyCount else { continue }
-      guard try connection.row(statements.existsByKey, values) == nil else { continue }
+      guard try isGone(values, table, statements) else { continue }
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), table, key, &edits)
       try rowVersions.keep(deleted, table, key, old: nil)
@@ -350,6 +352,19 @@ extension Store {
     try contents.keep(beside, statements, table, key)
   }
 
+  /// Whether no row has a key. What a damaged index does not find would be deleted everywhere.
+  private func isGone(
+    _ key: [SQLite.Value], _ table: ReplicaTable, _ statements: RowStatements
+  ) throws -> Bool {
+    guard try connection.row(statements.existsByKey, key) == nil else { return false }
+    guard verification.sound.insert(table.id).inserted else { return true }
+    if let finding = try IndexCheck.damage(of: table.nameHere, on: connection) {
+      verification.sound.remove(table.id)
+      throw StoreError.damaged(table.nameHere, in: path, finding)
+    }
+    return true
+  }
+
   private func compareVersions(
     _ table: ReplicaTable, _ comparison: inout Comparison, _ edits: inout Edits, at now: Instant
   ) throws -> Bool {
@@ -368,8 +383,7 @@ extension Store {
     for key in keys {
       comparison.after = key
       let values = (key.values ?? []).map(\.sqlite)
-      let exists = try connection.row(statements.existsByKey, values) != nil
-      if !exists {
+      if try isGone(values, table, statements) {
         try fold(table, key, nil, madeAt: Dating.Moment(now.moment), &edits)
       }
     }

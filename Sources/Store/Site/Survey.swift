@@ -138,15 +138,20 @@ extension Survey {
   package func health() throws(StoreError) -> FileHealth {
     try reporting { () throws(SQLiteError) in
       var uncaptured: [String] = []
+      var lostRows: String?
       for table in tables.tracked {
         guard let schema = table.schema else { continue }
         if try !Capture.isIntact(schema, id: table.id, on: connection) {
           uncaptured.append(schema.name)
         }
+        if lostRows == nil {
+          lostRows = try IndexCheck.damage(of: schema.name, on: connection)
+            .map { "\(schema.name): \($0)" }
+        }
       }
       let look = try QuickCheck(connection)
       return FileHealth(
-        damage: look.damage, breach: look.breach,
+        damage: look.damage, lostRows: lostRows, breach: look.breach,
         hasJournal: try Journal.isPresent(on: connection), uncaptured: uncaptured,
         journalMode: try connection.scalar("PRAGMA journal_mode").string ?? "?",
         bytes: FileSize.of(connection.path), walBytes: FileSize.of(connection.path + "-wal"))

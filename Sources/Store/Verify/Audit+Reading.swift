@@ -73,6 +73,11 @@ extension Audit {
     if snapshot.isWaiting(table, key) { return note(.waiting, table, key) }
     let shelved = try snapshot.shelved(table, key)
     guard shelved?.why.isWhole != true else { return }
+    if sound.insert(table.id).inserted,
+      let finding = try IndexCheck.damage(of: table.nameHere, on: snapshot.connection)
+    {
+      damage = damage ?? (table.nameHere, finding)
+    }
     standing.replace(table, key, old: version, new: nil)
     note(.removed, table, key)
   }

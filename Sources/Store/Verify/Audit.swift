@@ -48,6 +48,10 @@ final class Audit {
   var wrong: Set<Int64> = []
   /// Versions and rows that it has looked at, together.
   var seen = 0
+  /// Tables of which it was seen that every row is found by its key.
+  var sound: Set<Int64> = []
+  /// A table that is damaged, and how: nothing can be said of its rows.
+  var damage: (table: String, finding: String)?
   /// How often it began anew because the snapshot was held for too long.
   var restarts = 0
 

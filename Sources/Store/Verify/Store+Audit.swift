@@ -77,6 +77,9 @@ extension Store {
       try audit.look(
         in: snapshot, versions.on(snapshot.connection), rights, pace, at: now)
     }
+    if let (table, finding) = audit.damage {
+      throw StoreError.damaged(table, in: path, finding)
+    }
     return switch look {
     // Each row is looked at as a version and as what its table shows.
     case .more: .more(rows: audit.seen / 2, of: versionFigures.live(besides: []) ?? 0)

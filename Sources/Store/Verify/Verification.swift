@@ -9,6 +9,8 @@ package final class Verification {
   private(set) var walks: [Int64: AccountWalk] = [:]
   /// Walks beside what a peer tells, by the number of the walk.
   private(set) var joins: [Int64: AccountJoin] = [:]
+  /// Tables of which the comparison that is under way has seen that every row is found by its key.
+  var sound: Set<Int64> = []
 
   init() {}
 

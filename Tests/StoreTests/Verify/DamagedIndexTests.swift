@@ -1,0 +1,97 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// A row that an index does not find is there all the same.
+@Suite struct DamagedIndexTests {
+  private static func replica() throws -> TestReplica {
+    let replica = try AuditTests.replica()
+    try replica.hideFromIndex("Key7")
+    let found = "SELECT count(*) FROM t WHERE id = 'Key7'"
+    #expect(try replica.value(found) == .integer(0))
+    #expect(try replica.value("SELECT count(*) FROM t NOT INDEXED") == .integer(300))
+    return replica
+  }
+
+  @Test func `no repair takes what it hides for deleted`() throws {
+    let replica = try Self.replica()
+    let before = replica.store.position.frontier
+    for repairs in [false, true] {
+      let error = #expect(throws: StoreError.self) { try replica.audit(repairs: repairs) }
+      #expect(error?.code == .damaged)
+      #expect(error?.message.contains("missing from index sqlite_autoindex_t_1") == true)
+      #expect(error?.remedy?.contains("REINDEX") == true)
+    }
+    try replica.foldAll()
+    #expect(replica.store.position.frontier == before)
+    try replica.write("REINDEX")
+    #expect(try replica.audit(repairs: true).count == 0)
+  }
+
+  @Test func `nor does a comparison, which goes on once the index is made anew`() throws {
+    let replica = try Self.replica()
+    let before = replica.store.position.frontier
+    try replica.store.repair()
+    for _ in 1...2 {
+      let error = #expect(throws: StoreError.self) { try replica.foldAll() }
+      #expect(error?.code == .damaged)
+    }
+    try replica.reopen()
+    #expect(throws: StoreError.self) { try replica.foldAll() }
+    #expect(replica.store.position.frontier == before)
+    try replica.write("REINDEX")
+    try replica.foldAll()
+    #expect(replica.store.position.frontier == before)
+    #expect(try replica.audit().count == 0)
+  }
+
+  @Test func `the check of the file names it, which a quick one does not`() throws {
+    let replica = try Self.replica()
+    let health = try replica.store.survey.health()
+    #expect(health.damage == nil && !health.isWhole)
+    #expect(health.lostRows?.hasPrefix("t: row ") == true)
+    try replica.write("REINDEX")
+    #expect(try replica.store.survey.health().isWhole)
+  }
+
+  @Test func `a value that a column may not hold is no damage`() throws {
+    let replica = try TestReplica(
+      1, schema: "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, v CHECK(v > 0))", tracking: ["t"])
+    try replica.write("INSERT INTO t VALUES ('a', 1), ('b', 2)")
+    try replica.foldAll()
+    try replica.write("PRAGMA ignore_check_constraints = ON; UPDATE t SET v = -1 WHERE id = 'a'")
+    try replica.foldAll()
+    try replica.writePastTriggers("DELETE FROM t WHERE id = 'b'")
+    #expect(try replica.audit(repairs: true).findings.map(\.kind) == [.removed])
+    try replica.foldAll()
+    #expect(try replica.audit().count == 0)
+    #expect(try replica.store.survey.health().isWhole)
+  }
+}
+
+extension TestReplica {
+  /// Takes one row of `t` out of the index of its key, as a disk that loses a page does: an index
+  /// that lacks it takes the place of the true one. The file is sound page by page.
+  func hideFromIndex(_ key: String) throws {
+    try application.execute(
+      """
+      CREATE TABLE shadow(id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE);
+      INSERT INTO shadow(rowid, id) SELECT rowid, id FROM t WHERE id <> \(literal(key));
+      """)
+    let other = try Connection(path: path)
+    try other.execute(
+      """
+      PRAGMA writable_schema = ON;
+      UPDATE sqlite_schema SET rootpage = (
+        SELECT sum(rootpage) FROM sqlite_schema
+        WHERE name IN ('sqlite_autoindex_t_1', 'sqlite_autoindex_shadow_1')) - rootpage
+      WHERE name IN ('sqlite_autoindex_t_1', 'sqlite_autoindex_shadow_1');
+      PRAGMA writable_schema = RESET;
+      """)
+    let version = try other.schemaVersion()
+    try other.execute("PRAGMA schema_version = \(version + 1)")
+    try Connection(path: path).execute("DROP TABLE shadow")
+  }
+}
