@@ -118,6 +118,32 @@ import Testing
     #expect(try a.store.conflictLog.bounds().bytes != nil)
   }
 
+  /// People write numbers down, and what became of a row is kept by them.
+  @Test func `of conflicts leaves each number to the one that had it`() throws {
+    let a = try replica()
+    func note(_ key: Int64) throws -> Int64 {
+      let key = try #require(Key([.integer(key)], collations: []))
+      try a.store.conflicts.put("note", key, at: a.clock, .older, loser: nil, winner: nil)
+      return try #require(try a.store.conflicts.latest("note", key, .older)).id
+    }
+    #expect(try (1...3).map(note) == [1, 2, 3])
+    let next = try #require(Key([.integer(9)], collations: []))
+    try a.store.conflicts.noteRekeyed(3, next: next, rows: 0)
+    try a.store.conflictLog.setBounds(count: 2, days: nil, at: a.now)
+    #expect(try a.application.prepareRows("SELECT id FROM _flotilla_conflict") == ["1", "2"])
+    #expect(try note(4) == 4)
+    let four = try #require(try a.store.conflictLog.entry(4))
+    #expect(try four.state == .open && a.store.conflictLog.rekeyed(four) == nil)
+    try a.store.conflictLog.setBounds(count: 0, days: nil, at: a.now)
+    try a.reopen()
+    #expect(try note(5) == 5)
+    // One that an earlier version has left behind.
+    try a.write("INSERT INTO _flotilla_rekeyed VALUES (6, x'00', 1)")
+    #expect(try note(6) == 7)
+    try a.write("UPDATE _flotilla_conflict SET id = 9223372036854775807 WHERE id = 7")
+    #expect(try note(7) > 0)
+  }
+
   /// Entries about rows of so many bytes that somebody has lost.
   private func lose(_ count: Int, of origin: Int64, _ bytes: Int, at a: TestReplica) throws {
     try a.application.execute(

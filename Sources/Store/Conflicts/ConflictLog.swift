@@ -50,16 +50,33 @@ struct ConflictLog {
     try connection.run(
       """
       INSERT OR IGNORE INTO _flotilla_conflict(
-        name, key, at, reason, rule, origin, seq, loser, winner)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        id, name, key, at, reason, rule, origin, seq, loser, winner)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
+        try nextNumber(),
         .string(table), .blob(key.bytes), .integer(moment), .string(reason.name), .string(rule),
         loser?.first.map { .integer(Int64(bitPattern: $0.origin.rawValue)) } ?? .null,
         loser?.first.map { .integer(Int64($0.seq)) } ?? .null,
         lost.map { .blob($0) } ?? .null, stands.map { .blob($0) } ?? .null,
       ])
     try trimShares(after: (lost?.count ?? 0) + (stands?.count ?? 0))
+  }
+
+  /// A number that none has had: people write them down. SQLite chooses where none is above.
+  private func nextNumber() throws(SQLiteError) -> SQLite.Value {
+    let newest = try newestNumber()
+    return newest < .max ? .integer(newest + 1) : .null
+  }
+
+  private func newestNumber() throws(SQLiteError) -> Int64 {
+    let here = try connection.scalar(
+      """
+      SELECT max(id) FROM (SELECT max(id) AS id FROM _flotilla_conflict
+      UNION ALL SELECT max(id) FROM _flotilla_rekeyed)
+      """
+    ).integer
+    return max(here ?? 0, try Meta(connection: connection).integer(.conflictNewest) ?? 0)
   }
 
   /// Takes out what turns out to be no conflict, now that columns of a table are known to be one.
@@ -79,10 +96,7 @@ struct ConflictLog {
       "WHERE name = ? AND id > ? AND state = 'open' ORDER BY id LIMIT 500",
       [.string(table), .integer(last)]), let newest = found.last
     {
-      for conflict in found where isEqual(conflict) {
-        try connection.run(
-          "DELETE FROM _flotilla_conflict WHERE id = ?", [.integer(conflict.id)])
-      }
+      _ = try remove(found.filter(isEqual).map(\.id))
       last = newest.id
     }
   }
@@ -92,16 +106,14 @@ struct ConflictLog {
   ///
   /// - Returns: How many went.
   func trim(to bounds: ConflictBounds, at now: Int64?) throws(SQLiteError) -> Int {
-    var aged = 0
+    var aged: [Int64] = []
     if let now {
       let oldest = now - Int64(clamping: bounds.days) * 86_400_000
-      aged = try connection.run("DELETE FROM _flotilla_conflict WHERE at < ?", [.integer(oldest)])
+      aged = try connection.rows(
+        "SELECT id FROM _flotilla_conflict WHERE at < ?", [.integer(oldest)]
+      ).compactMap { $0[0].integer }
     }
-    try connection.run(
-      """
-      DELETE FROM _flotilla_rekeyed WHERE id NOT IN (SELECT id FROM _flotilla_conflict)
-      """)
-    return try aged + remove(bounds.excess(of: entries()))
+    return try remove(aged) + remove(bounds.excess(of: entries()))
   }
 
   /// Lets go of what others have lost beyond their share, once enough has come since that was
@@ -119,9 +131,14 @@ struct ConflictLog {
   }
 
   private func remove(_ ids: [Int64]) throws(SQLiteError) -> Int {
+    guard !ids.isEmpty else { return 0 }
+    try Meta(connection: connection).set(.conflictNewest, .integer(try newestNumber()))
     for id in ids {
       try connection.run("DELETE FROM _flotilla_conflict WHERE id = ?", [.integer(id)])
     }
+    // What has become of a row goes with its conflict.
+    try connection.run(
+      "DELETE FROM _flotilla_rekeyed WHERE id NOT IN (SELECT id FROM _flotilla_conflict)")
     return ids.count
   }
 

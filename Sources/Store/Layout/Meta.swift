@@ -24,6 +24,8 @@ struct Meta {
     case conflictCount
     case conflictDays
     case conflictsGone
+    /// The highest number of a conflict that was let go: no other one gets it.
+    case conflictNewest
     /// Set once rulings were let go because the keys of their rows were long.
     case rulingsGone
     /// Tables that may be read again and are not compared yet, by their local numbers.
