@@ -31,4 +31,45 @@ import Testing
       }
     }
   }
+
+  @Test func `goes by the key of its time, where the table has another one of as many columns`()
+    async throws
+  {
+    try await TestSite.with { site in
+      let schema = """
+        CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, number TEXT NOT NULL, text TEXT)
+        """
+      let a = try await site.replica("a", schema: schema)
+      let b = try await site.replica("b", schema: schema)
+      try a.write("INSERT INTO item VALUES ('7', '1', 'base'), ('8', '7', 'other')")
+      let first = try await site.run(a)
+      let second = try await site.run(b, to: [first])
+      #expect(try await eventually { try await second.isInSync })
+      await second.stop()
+      try a.write("DELETE FROM item WHERE id = '7'")
+      try await Task.sleep(for: .seconds(1))
+      try b.write("UPDATE item SET text = 'of b' WHERE id = '7'")
+      _ = try await site.run(b, to: [first])
+      #expect(try await eventually { try a.rows("SELECT text FROM item").contains("of b") })
+      try a.write(
+        """
+        BEGIN IMMEDIATE;
+        CREATE TABLE n(id TEXT NOT NULL, number TEXT PRIMARY KEY NOT NULL, text TEXT);
+        INSERT INTO n SELECT * FROM item; DROP TABLE item; ALTER TABLE n RENAME TO item; COMMIT
+        """)
+      let lost = try #require(try await a.library.conflicts().conflicts.first)
+      #expect(lost.key == ["id": .text("7")] && lost.key_columns == ["id"])
+      _ = try await a.library.restoreConflict(lost.id)
+      #expect(try a.rows("SELECT id FROM item") == ["8"])
+      // Where neither side tells, nobody guesses.
+      try a.write(
+        """
+        INSERT INTO _flotilla_conflict(id, name, key, at, reason)
+        SELECT 99, name, key, at, 'not-allowed' FROM _flotilla_conflict WHERE id = \(lost.id)
+        """)
+      #expect(try await a.library.conflict(99).key_columns == nil)
+      await #expect(throws: FlotillaError.self) { try await a.library.restoreConflict(99) }
+      #expect(try a.rows("SELECT id FROM item") == ["8"])
+    }
+  }
 }

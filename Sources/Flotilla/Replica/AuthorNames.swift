@@ -36,8 +36,8 @@ struct AuthorNames {
   ) throws(StoreError) -> ConflictReport.Conflict {
     var report = ConflictReport.Conflict(
       id: Int(conflict.id), table: conflict.table,
-      key: Replica.key(conflict.key, of: conflict.table, in: store),
-      key_columns: store.tables.keyNames(of: conflict.key, of: conflict.table), rule: conflict.rule,
+      key: Self.key(conflict.key, by: conflict.keyNames),
+      key_columns: conflict.isKeyCertain ? conflict.keyNames : nil, rule: conflict.rule,
       reason: conflict.reason, at: Node.text(conflict.at), state: conflict.state.rawValue,
       winner: try side(conflict.winner, of: conflict.table, store),
       loser: try side(conflict.loser, of: conflict.table, store))
@@ -49,10 +49,13 @@ struct AuthorNames {
     if [.rekeyed, .dismissed].contains(conflict.state),
       let (key, rows) = try store.conflictLog.rekeyed(conflict)
     {
-      report.became = ConflictReport.Became(
-        key: Replica.key(key, of: conflict.table, in: store), rows: rows)
+      report.became = ConflictReport.Became(key: Self.key(key, by: conflict.keyNames), rows: rows)
     }
     return report
+  }
+
+  private static func key(_ key: Key, by names: [String]) -> [String: SQLValue] {
+    Dictionary(zip(names, (key.values ?? []).map(SQLValue.init))) { first, _ in first }
   }
 
   /// A row that was there before its table was the site's has no time.

@@ -20,6 +20,13 @@ extension Replica {
         .table, "what lost in conflict \(id) is not here, so it cannot be restored",
         remedy: "It is with the node that made it.")
     }
+    guard found.key_columns != nil || found.loser?.row != nil else {
+      throw FlotillaError(
+        .table,
+        "\(found.table) may have had another key when conflict \(id) was noted, so nothing tells "
+          + "which row that was",
+        remedy: "conflicts show \(id) prints its key, to write it by hand.")
+    }
     if !values.isEmpty { try found.set(values) }
     guard !Store.isForSite(found.table) else {
       try await restoreSetting(found)

@@ -11,7 +11,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var id: Int
     public var table: String
     public var key: [String: SQLValue]
-    /// The columns of `key` in the order of the table's key.
+    /// The columns of `key` in the order of the table's key, as that was when this was noted; null
+    /// if nothing tells of which columns it was.
     public var key_columns: [String]?
     /// The rule by which it lost; empty if no rule was asked.
     public var rule: String

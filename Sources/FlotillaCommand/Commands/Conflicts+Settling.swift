@@ -198,7 +198,8 @@ extension Conflicts {
     let conflict = try await call.replica.conflict(number)
     if call.arguments.has("--sql") {
       let isDelete = conflict.isDelete
-      guard let row = conflict.loser?.row ?? (isDelete ? conflict.key : nil) else {
+      let isOfKey = isDelete && conflict.key_columns != nil
+      guard let row = conflict.loser?.row ?? (isOfKey ? conflict.key : nil) else {
         throw FlotillaError(
           .table, "what lost in conflict \(number) is not known here", remedy: nil)
       }

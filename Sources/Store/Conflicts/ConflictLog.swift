@@ -14,6 +14,10 @@ package struct Conflict: Sendable {
   package var id: Int64
   package var table: String
   package var key: Key
+  /// What the columns of its key were called when it was noted, by their names here.
+  package var keyNames: [String] = []
+  /// False if neither side tells, and the table may have had another key then.
+  package var isKeyCertain = true
   /// When it was noticed, ms since 1970.
   package var at: Int64
   package var reason: String

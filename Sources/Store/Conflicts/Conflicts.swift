@@ -114,6 +114,7 @@ package struct Conflicts {
 
   private func namedHere(_ conflict: Conflict) -> Conflict {
     var conflict = conflict
+    (conflict.keyNames, conflict.isKeyCertain) = keyNames(of: conflict)
     if let loser = conflict.loser {
       conflict.loser?.values = tables.namedHere(loser.values, in: conflict.table)
     }
@@ -122,5 +123,20 @@ package struct Conflicts {
     }
     conflict.table = tables.nameHere(conflict.table)
     return conflict
+  }
+
+  /// The names of its key as its own sides have them: another key of the table may have as many
+  /// columns by now.
+  private func keyNames(of conflict: Conflict) -> (names: [String], isCertain: Bool) {
+    let count = conflict.key.values?.count ?? 0
+    let nameless = RowStatements.placeholders(count)
+    for side in [conflict.loser, conflict.winner].compactMap(\.self) where side.keyCount == count {
+      let key = side.values.prefix(count)
+      guard key.count == count, key.map(\.name) != nameless else { continue }
+      let names = key.map { tables.namedHere([$0], in: conflict.table).first?.name ?? $0.name }
+      return (names, true)
+    }
+    let names = tables.keyNames(of: conflict.key, of: conflict.table)
+    return (names, !tables.hasHadAnotherKey(conflict.table))
   }
 }

@@ -47,6 +47,12 @@ extension Tables {
     keyNames(key.values?.count ?? 0, of: self.table(called: table))
   }
 
+  /// Whether rows of a table have gone by another key than they do here.
+  func hasHadAnotherKey(_ table: String) -> Bool {
+    guard let table = self.table(called: table) else { return false }
+    return table.generation > 0 || !held(of: table.name).isEmpty
+  }
+
   private func named(_ key: Key, of table: ReplicaTable?) -> [String: Replication.Value] {
     let values = key.values ?? []
     return Dictionary(zip(keyNames(values.count, of: table), values)) { first, _ in first }
