@@ -182,6 +182,42 @@ import Testing
     #expect(told == ["d remove -"])
   }
 
+  @Test func `a row that gave way to one that the member has taken away again is told`() throws {
+    let (keeper, other) = try pair()
+    try keeper.store.tendUndo(at: keeper.clock)
+    let since = keeper.clock + Self.minute
+    keeper.clock = since - 1_000
+    try edit("INSERT INTO t VALUES ('x', 'honest')", at: keeper)
+    other.clock = since + Self.minute
+    try write("INSERT INTO t VALUES ('x', 'evil')", at: other, keeper)
+    other.clock += Self.minute
+    try write("DELETE FROM t WHERE id = 'x'", at: other, keeper)
+    #expect(try keeper.value("SELECT count(*) FROM t WHERE id = 'x'") == .integer(0))
+    #expect(try found(keeper, since: since) == ["x put-back honest"])
+  }
+
+  /// The log may have the key alone of what the book has whole.
+  @Test func `of one state that is known twice the one counts that says what it was`() throws {
+    for isLater in [false, true] {
+      let (keeper, other) = try pair()
+      try keeper.store.tendUndo(at: keeper.clock)
+      let table = try #require(keeper.store.tables.table("t"))
+      let key = try #require(table.key([.text(Array("a".utf8))]))
+      let version = try #require(try keeper.store.versions.version(table: table.id, key: key))
+      let since = keeper.clock + Self.minute
+      (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
+      func noteKey() throws {
+        try keeper.store.conflicts.put(
+          "t", key, at: keeper.clock, .older, loser: nil,
+          winner: ConflictSide(version, table.keyEntry(key)))
+      }
+      if !isLater { try noteKey() }
+      try write("UPDATE t SET v = 'spoilt' WHERE id = 'a'", at: other, keeper)
+      if isLater { try noteKey() }
+      #expect(try found(keeper, since: since) == ["a put-back one"])
+    }
+  }
+
   /// To see whether an edit fits, the anchor puts it into its table first.
   @Test func `an anchor keeps a row as it stood, not as the edit made it`() throws {
     let site = try AnchorSite("newest-wins")

@@ -166,8 +166,11 @@ struct UndoSearch {
     let isOwn = isToUndo(version.edit, version.stamp)
     guard isOwn || version.context.dots.contains(where: cameSince) else { return nil }
     let isNew = isToUndo(version.created, version.createdAt)
-    // What it has made and taken away itself is as it was before.
-    if isOwn, isNew, version.isDeleted, version.context.dots.allSatisfy({ isTheirs($0) }) {
+    let (before, isLast) = before(version, table, key)
+    // What it has made and taken away itself is as it was before, unless a row gave way to it.
+    if isOwn, isNew, version.isDeleted, version.context.dots.allSatisfy({ isTheirs($0) }),
+      before?.isDeleted ?? true
+    {
       return nil
     }
     var row = UndoableRow(
@@ -177,7 +180,6 @@ struct UndoSearch {
         table: table.id, origin: store.origins.knownNumber(of: version.dot.origin) ?? 0,
         seq: Int64(version.dot.seq)))
     let content = try store.contents.content(of: version, table, key)
-    let (before, isLast) = before(version, table, key)
     let stands = ConflictSide(version, content ?? table.keyEntry(key))
     if !isOwn {
       // Somebody has put it back, or taken it out.
