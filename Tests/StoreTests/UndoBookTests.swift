@@ -218,6 +218,29 @@ import Testing
     }
   }
 
+  @Test func `rows about which a person decides hide none that can be put back`() throws {
+    let (keeper, other) = try pair()
+    try keeper.store.tendUndo(at: keeper.clock)
+    let since = keeper.clock + Self.minute
+    (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
+    try write("INSERT INTO t VALUES ('c', ''), ('d', ''), ('e', ''), ('f', '')", at: other, keeper)
+    try edit("UPDATE t SET v = 'more' WHERE id IN ('c', 'd')", at: keeper)
+    var bounds = UndoableRows.Bounds()
+    func told() throws -> UndoableRows {
+      try keeper.store.undoable(of: Self.member, since: since, bounds)
+    }
+    (bounds.rows, bounds.others) = (2, 1)
+    let all = try told()
+    #expect(all.rows.map(\.way) == [.editedSince, .remove, .remove])
+    #expect(all.untold == 1 && !all.isCut)
+    bounds.rows = 1
+    #expect(try told().isCut && told().rows.map(\.way) == [.editedSince, .remove])
+    // One row is told of however long it is.
+    (bounds.rows, bounds.bytes) = (2, 0)
+    let long = try told()
+    #expect(long.rows.map(\.way) == [.remove] && long.untold == 2 && long.isCut)
+  }
+
   /// To see whether an edit fits, the anchor puts it into its table first.
   @Test func `an anchor keeps a row as it stood, not as the edit made it`() throws {
     let site = try AnchorSite("newest-wins")

@@ -77,7 +77,7 @@ extension Replica {
       return Undoable(
         report: UndoReport(
           node: member.node, since: Node.text(moment), knows_arrivals: found.knowsArrivals,
-          rows: rows, left: rows.count, more: found.isCut),
+          rows: rows, left: rows.count + found.untold, more: found.isCut),
         places: found.rows.map(\.place), keys: found.rows.map(\.key.bytes), refused: refused,
         awaitsVerdict: office.isHeld && !office.certifies)
     }
@@ -129,7 +129,7 @@ extension Replica {
       }
     }
     report.put_back = report.rows.count(where: \.done)
-    report.left = report.rows.count - report.put_back
+    report.left -= report.put_back
     report.awaits_verdict = found.awaitsVerdict && report.put_back > 0
     return report
   }

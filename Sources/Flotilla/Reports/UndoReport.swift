@@ -37,9 +37,10 @@ public struct UndoReport: Codable, Sendable, Equatable {
   public var since: String
   /// False if this node cannot tell what came in after the moment: then stamps alone say it.
   public var knows_arrivals: Bool
+  /// All that can be put back, and the first of those about which a person has to decide.
   public var rows: [Row]
   public var put_back = 0
-  /// What a person has to decide about.
+  /// What a person has to decide about, all of it.
   public var left = 0
   /// Whether there are more rows than are told of here.
   public var more: Bool

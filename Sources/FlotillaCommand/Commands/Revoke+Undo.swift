@@ -26,7 +26,7 @@ extension Revoke {
         Table.Cell(before(row)), Table.Cell(isDone ? became(row) : canBe(row, byStamp)),
       ]
     }
-    let rest = undo.rows.count - min(shown, undo.rows.count)
+    let rest = undo.put_back + undo.left - min(shown, undo.rows.count)
     var lines = [table.text(colour: colour)]
     if rest > 0 || undo.more {
       lines.append("and \(undo.more ? "more than " : "")\(counted(rest, "row")) more (see --json)")
@@ -37,7 +37,7 @@ extension Revoke {
         ? "\(counted(undo.put_back, "row")) put back, \(undo.left) left to decide about"
           + (undo.awaits_verdict ? "; the anchor has yet to judge them" : "")
         : "\(counted(ways, "row")) can be put back (--yes does it), "
-          + "\(undo.rows.count - ways) to decide about")
+          + "\(undo.left - ways) to decide about")
     return lines.joined(separator: "\n") + arrivals(undo)
   }
 

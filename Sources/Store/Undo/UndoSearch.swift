@@ -17,6 +17,9 @@ package struct UndoableRow: Sendable {
     case parked
     /// It is no row of a table, but a choice for the whole site.
     case setting
+
+    /// Whether it can be undone without a person.
+    var isOpen: Bool { self == .putBack || self == .remove }
   }
 
   package var table: String
@@ -39,14 +42,30 @@ package struct UndoableRow: Sendable {
     package var origin: Int64
     package var seq: Int64
   }
+
+  /// About how many bytes it takes.
+  fileprivate var size: Int {
+    key.bytes.count + [stands, before].reduce(0) { $0 + ($1?.entry.size ?? 0) }
+  }
 }
 
 /// What a member has written since a moment.
 package struct UndoableRows: Sendable {
-  /// So many are told of in one go.
-  package static let most = 100_000
+  /// How much is told of in one go.
+  package struct Bounds: Sendable {
+    /// Rows that can be put back. Once they are, the next ones are told of.
+    package var rows = 100_000
+    /// Rows about which a person decides; more are only counted.
+    package var others = 10_000
+    /// Of each of the two, in bytes of what stands and what stood.
+    package var bytes = 256 << 20
+
+    package init() {}
+  }
 
   package var rows: [UndoableRow] = []
+  /// Rows that are only counted: a person decides about them.
+  package var untold = 0
   /// Whether there are more.
   package var isCut = false
   /// Whether this node knows what had come in by then; else stamps alone tell.
@@ -139,8 +158,9 @@ struct UndoSearch {
     known = found
   }
 
-  func rows() throws -> UndoableRows {
+  func rows(_ bounds: UndoableRows.Bounds) throws -> UndoableRows {
     var found = UndoableRows()
+    var (ways, others) = ((rows: 0, bytes: 0), (rows: 0, bytes: 0))
     guard !marks.isEmpty else { return found }
     found.knowsArrivals = !marks.values.contains(.unknown)
     var place: VersionTable.Place?
@@ -149,9 +169,20 @@ struct UndoSearch {
       for item in items {
         guard let table = store.tables.byID[item.table] else { continue }
         guard let row = try row(item.version, table, item.key) else { continue }
-        if found.rows.count == UndoableRows.most {
-          found.isCut = true
-          return found
+        let size = row.size
+        if row.way.isOpen {
+          let isFull = ways.rows == bounds.rows || ways.bytes + size > bounds.bytes
+          guard !isFull || ways.rows == 0 else {
+            found.isCut = true
+            return found
+          }
+          ways = (ways.rows + 1, ways.bytes + size)
+        } else {
+          guard others.rows < bounds.others, others.bytes + size <= bounds.bytes else {
+            found.untold += 1
+            continue
+          }
+          others = (others.rows + 1, others.bytes + size)
         }
         found.rows.append(row)
       }
@@ -256,9 +287,11 @@ extension Store {
   }
 
   /// The rows that a member has written since a moment, in ms since 1970, with what stood before.
-  package func undoable(of node: Identity, since moment: Int64) throws(StoreError) -> UndoableRows {
+  package func undoable(
+    of node: Identity, since moment: Int64, _ bounds: UndoableRows.Bounds = UndoableRows.Bounds()
+  ) throws(StoreError) -> UndoableRows {
     do {
-      return try UndoSearch(self, of: node, since: moment).rows()
+      return try UndoSearch(self, of: node, since: moment).rows(bounds)
     } catch {
       throw StoreError.wrapping(error)
     }
