@@ -43,6 +43,18 @@ struct Restoration {
 
   private var keyValues: [SQLite.Value] { columns.map { conflict.key[$0]?.stored ?? .null } }
 
+  /// Whether a row `c` of another table refers to this one, `p`.
+  func isReferred(
+    from child: String, by match: String, on connection: Connection
+  ) throws(SQLiteError) -> Bool {
+    let place = columns.map { "p.\(quoted($0)) = ?" }.joined(separator: " AND ")
+    return try connection.row(
+      """
+      SELECT 1 FROM main.\(quoted(conflict.table)) AS p JOIN main.\(quoted(child)) AS c ON \(match)
+      WHERE \(place) LIMIT 1
+      """, keyValues) != nil
+  }
+
   /// The row as it stands now, by column; nil if there is none.
   private func standing(on connection: Connection) throws(SQLiteError) -> [String: SQLValue]? {
     let statement = try connection.prepare(

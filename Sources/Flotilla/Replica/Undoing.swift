@@ -55,6 +55,7 @@ struct Undoing {
     var reason = "other rows would change with it"
     do {
       let isDone = try connection.attempt {
+        if isDelete, try hasUnnotedChild(restoration, on: connection) { return false }
         let mark = try Journal.lastEntry(on: connection) ?? 0
         try restoration.write(on: connection)
         // A reference that is looked at with the commit would make all of it fail then.
@@ -71,6 +72,39 @@ struct Undoing {
       reason = error.message
     }
     return .left(reason)
+  }
+
+  /// Whether a row of a table that nobody tracks would go or change with this one: no journal notes
+  /// that.
+  private func hasUnnotedChild(
+    _ restoration: Restoration, on connection: Connection
+  ) throws(SQLiteError) -> Bool {
+    let keys = try connection.rows(
+      """
+      SELECT m.name, f.id, f."from", coalesce(f."to", (
+        SELECT name FROM pragma_table_info(?1) WHERE pk = f.seq + 1))
+      FROM main.sqlite_schema AS m JOIN pragma_foreign_key_list(m.name) AS f
+      WHERE m.type = 'table' AND f."table" = ?1 COLLATE NOCASE AND m.name <> ?1 COLLATE NOCASE
+        AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')
+      ORDER BY m.name, f.id, f.seq
+      """, [.string(restoration.conflict.table)])
+    var conditions: [(table: String, id: Int64, terms: [String])] = []
+    for key in keys {
+      guard let table = key[0].string, let id = key[1].integer, let child = key[2].string,
+        let parent = key[3].string
+      else { continue }
+      let term = "p.\(quoted(parent)) = c.\(quoted(child))"
+      if let last = conditions.last, last.table == table, last.id == id {
+        conditions[conditions.count - 1].terms.append(term)
+      } else {
+        conditions.append((table, id, [term]))
+      }
+    }
+    for (table, _, terms) in conditions {
+      let match = terms.joined(separator: " AND ")
+      if try restoration.isReferred(from: table, by: match, on: connection) { return true }
+    }
+    return false
   }
 
   /// Whether the row is as it was when it was looked for.
