@@ -72,4 +72,38 @@ import Testing
       #expect(try a.rows("SELECT id FROM item") == ["8"])
     }
   }
+
+  @Test func `was not deleted since where what stands is parked`() async throws {
+    try await TestSite.with { site in
+      let schema = "CREATE TABLE item(id TEXT PRIMARY KEY NOT NULL, u TEXT UNIQUE, text TEXT)"
+      let a = try await site.replica("a", schema: schema)
+      let b = try await site.replica("b", schema: schema)
+      try a.write("INSERT INTO item VALUES ('j', 'y', 'first')")
+      try await Task.sleep(for: .milliseconds(50))
+      try a.write("INSERT INTO item VALUES ('k', '1', 'base')")
+      let first = try await site.run(a)
+      var second = try await site.run(b, to: [first])
+      #expect(try await eventually { try await second.isInSync })
+      for (here, there) in [
+        ("text = 'of a' WHERE id = 'k'", "text = 'of b' WHERE id = 'k'"),
+        ("u = 'x' WHERE id = 'j'", "u = 'x' WHERE id = 'k'"),
+      ] {
+        await second.stop()
+        try a.write("UPDATE item SET \(here)")
+        try await Task.sleep(for: .seconds(1))
+        try b.write("UPDATE item SET \(there)")
+        second = try await site.run(b, to: [first])
+        #expect(
+          try await eventually {
+            try a.rows("SELECT count(*) FROM item WHERE text IN ('base', 'of a')") == ["0"]
+          })
+      }
+      #expect(try await eventually { try a.rows("SELECT id FROM item") == ["j"] })
+      let lost = try #require(
+        try await a.library.conflicts().conflicts.first { $0.loser?.row?["text"] == .text("of a") })
+      let change = try await a.library.restoreConflict(lost.id)
+      #expect(!change.was_gone)
+      #expect(try a.rows("SELECT text FROM item WHERE id = 'k'") == ["of a"])
+    }
+  }
 }

@@ -75,10 +75,11 @@ extension Replica {
     _ found: ConflictReport.Conflict, isMoved: Bool
   ) async throws(FlotillaError) -> ConflictChange {
     let (id, path, file) = (found.id, path, sidecar.database)
-    let (columns, isAllowed, isTaken, office) = try await withFile { store throws(StoreError) in
+    let (columns, isAllowed, isTaken, isParked, office) = try await withFile {
+      store throws(StoreError) in
       (
         store.tables.keyColumns(of: found.table), try Self.mayRestore(found, store),
-        try Self.isTaken(found, store), store.currentOffice
+        try Self.isTaken(found, store), try Self.isParked(found, store), store.currentOffice
       )
     }
     guard !columns.isEmpty else { throw try await untracked(found) }
@@ -103,7 +104,8 @@ extension Replica {
         try connection.execute("PRAGMA foreign_keys = ON")
         return try connection.transaction { () throws(SQLiteError) in
           let restoration = Restoration(conflict: found, keyColumns: columns)
-          var change = try restoration.news(on: connection, isMoved: isMoved)
+          var change = try restoration.news(
+            on: connection, isMoved: isMoved, isParked: isParked)
           try restoration.write(on: connection)
           try connection.run(
             "UPDATE _flotilla_conflict SET state = 'restored' WHERE id = ?",
@@ -152,6 +154,15 @@ extension Replica {
       let key = try store.tables.key(of: conflict.table, conflict.key.mapValues(\.travelling))
     else { return false }
     return try store.isTaken(key, of: conflict.table)
+  }
+
+  /// Whether what stands is held beside its table: that has no row, and nobody has deleted one.
+  private static func isParked(
+    _ conflict: ConflictReport.Conflict, _ store: Store
+  ) throws(StoreError) -> Bool {
+    guard let key = try store.tables.key(of: conflict.table, conflict.key.mapValues(\.travelling))
+    else { return false }
+    return try store.tableSurvey.isParked(key, of: conflict.table)
   }
 
   private static func mayRestore(

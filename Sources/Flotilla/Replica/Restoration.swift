@@ -7,8 +7,11 @@ struct Restoration {
   let keyColumns: [String]
 
   /// What is written over, if that is not what stood when the conflict was noted. `isMoved`: it is
-  /// written under another key, where no row may stand.
-  func news(on connection: Connection, isMoved: Bool) throws(SQLiteError) -> ConflictChange {
+  /// written under another key, where no row may stand. `isParked`: what stands is held beside the
+  /// table.
+  func news(
+    on connection: Connection, isMoved: Bool, isParked: Bool
+  ) throws(SQLiteError) -> ConflictChange {
     var change = ConflictChange(id: conflict.id, state: Conflict.State.restored.rawValue)
     if isMoved {
       guard try standing(on: connection) == nil else {
@@ -18,7 +21,7 @@ struct Restoration {
     }
     change.isDelete = conflict.isDelete
     guard let present = try standing(on: connection) else {
-      change.was_gone = conflict.winner?.deleted == false
+      change.was_gone = conflict.winner?.deleted == false && !isParked
       return change
     }
     let isKnown = [conflict.winner?.row, conflict.loser?.row].contains { side in

@@ -110,6 +110,14 @@ extension TableSurvey {
     }
   }
 
+  /// Whether the row of a key is held beside its table.
+  package func isParked(_ key: Key, of name: String) throws(StoreError) -> Bool {
+    guard let table = tables.table(called: name) else { return false }
+    return try reporting { () throws(SQLiteError) in
+      try Shelf(connection: connection).why(table: table.id, key: key)?.isWhole ?? false
+    }
+  }
+
   package func parkedRows() throws(StoreError) -> [ParkedRow] {
     var found: [ParkedRow] = []
     try eachParkedRow { row in
