@@ -67,6 +67,8 @@ extension BadInputTests {
       #expect(log.components(separatedBy: #""reason":"#).count == 2, "\(log)")
       let refused = try await desk.flotilla("conflicts", "b.db", "restore", "1")
       #expect(refused.status == 1 && refused.error.contains("nothing was lost"), "\(refused)")
+      let none = try await desk.succeed("conflicts", "b.db", "restore", "all")
+      #expect(none == "nothing to restore")
       let shown = try await desk.succeed("conflicts", "b.db", "show", "1")
       #expect(shown.contains("with it 2 rows that refer to it"), "\(shown)")
       try await desk.succeed("conflicts", "b.db", "dismiss", "1")

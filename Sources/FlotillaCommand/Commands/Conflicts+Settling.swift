@@ -50,8 +50,10 @@ extension Conflicts {
     }
     let report = try await ofTable(call.replica.conflicts(), call)
     guard call.arguments.has("--parked") else {
-      // The list begins with the latest. Of two that lost of one row that is to stand in the end.
-      return report.conflicts.map { String($0.id) }.reversed()
+      // Of a row that goes on under a fresh key nothing is lost. The list begins with the latest:
+      // of two that lost of one row that is to stand in the end.
+      let meant = report.conflicts.filter { action == "dismiss" || !$0.isFresh }
+      return meant.map { String($0.id) }.reversed()
     }
     let isMeant = { (row: ConflictReport.Parked) in
       ["constraint", "reference", "parent"].contains(row.why)
