@@ -321,7 +321,7 @@ package final class Store {
 
 extension StoreError {
   /// Any error of the store's own parts as one of the store.
-  static func wrapping(_ error: any Error) -> StoreError {
+  package static func wrapping(_ error: any Error) -> StoreError {
     switch error {
     case let error as StoreError: error
     case let error as SQLiteError: StoreError(error)

@@ -260,6 +260,31 @@ extension BadInputTests {
       }
     }
 
+    /// Each was looked for among all others, and of two with one name none was settled.
+    @Test func `are given up in one go, however many they are`() async throws {
+      try await Desk.with { desk in
+        let address = try await pair(
+          desk,
+          orders: """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
+            INSERT INTO orders SELECT i, 'c', i FROM n
+            """)
+        let names = try await ids(desk, "b.db")
+        #expect(names.count == 8_000 && Set(names).count < 8_000)
+        let refused = try await desk.flotilla(
+          "conflicts", "b.db", "restore", "all", "--parked", "--json")
+        #expect(refused.status == 1)
+        #expect(refused.output.matches(of: /FOREIGN KEY/).count == 8_000)
+        let done = try await desk.succeed(
+          "conflicts", "b.db", "dismiss", "all", "--parked", "--json")
+        #expect(done.matches(of: /"state":"dismissed"/).count == 8_000)
+        #expect(done.contains(#""failed":[]"#))
+        #expect(try await ids(desk, "b.db").isEmpty)
+        try await desk.succeed("sync", "b.db", address)
+        #expect(try await ids(desk, "a.db").isEmpty)
+      }
+    }
+
     @Test func `are given up all at once; what a program has broken is counted`() async throws {
       try await Desk.with { desk in
         let address = try await pair(desk)

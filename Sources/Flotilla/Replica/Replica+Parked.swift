@@ -21,85 +21,64 @@ extension Replica {
   public func restoreParked(
     _ id: String, setting values: [String: SQLValue] = [:]
   ) async throws(FlotillaError) -> ParkedChange {
-    let found = try await parkedRow(id)
-    var row = found.row
-    // Its author may not have every column that the table has here.
-    let columns = try await withFile { store throws(StoreError) in
-      store.tables.columns(of: found.table)
-    }
-    let known = columns + row.keys.filter { !columns.contains($0) }.sorted()
-    for (name, value) in values {
-      guard let column = known.first(where: { isSameName($0, name) }) else {
-        throw FlotillaError(
-          .refused, "\(found.table) has no column \(name)",
-          remedy: "It has: \(known.joined(separator: ", "))")
-      }
-      row[column] = value
-    }
-    let written = row
-    let isMoved = found.key.contains { written[$0.key] != found.row[$0.key] }
-    try await change(found, isDeleted: isMoved) { connection throws(SQLiteError) in
-      let columns = written.keys.sorted()
-      let names = columns.map(quoted).joined(separator: ", ")
-      let marks = columns.map { _ in "?" }.joined(separator: ", ")
-      try connection.run(
-        "INSERT INTO main.\(quoted(found.table))(\(names)) VALUES (\(marks))",
-        columns.map { written[$0]?.stored ?? .null })
-    }
-    return ParkedChange(id: id, state: Conflict.State.restored.rawValue, row: written)
+    try await settle(id, as: .restored, setting: values)
   }
 
   /// Deletes a parked row, on every machine.
   public func dismissParked(_ id: String) async throws(FlotillaError) -> ParkedChange {
-    let found = try await parkedRow(id)
-    try await change(found, isDeleted: true) { (_) throws(SQLiteError) in }
-    return ParkedChange(id: id, state: Conflict.State.dismissed.rawValue, row: found.row)
+    try await settle(id, as: .dismissed)
   }
 
-  private func change(
-    _ found: ConflictReport.Parked, isDeleted: Bool,
-    _ body: @escaping @Sendable (Connection) throws(SQLiteError) -> Void
-  ) async throws(FlotillaError) {
-    let (path, file) = (path, sidecar.database)
+  private func settle(
+    _ id: String, as state: Conflict.State, setting values: [String: SQLValue] = [:]
+  ) async throws(FlotillaError) -> ParkedChange {
+    let found = try await parkedRow(id)
     guard Self.isKeptOut(found.why) else {
       throw FlotillaError(
-        .table, "\(found.id) is not kept out by other rows (\(found.why))",
+        .table, "\(id) is not kept out by other rows (\(found.why))",
         remedy: "See: flotilla doctor \(shellWord(path))")
     }
-    let (row, isAllowed) = try await withFile { store throws(StoreError) in
-      var row: ParkedRow?
-      try store.tableSurvey.eachParkedRow { one in
-        if one.id == found.id { row = one }
-        return row == nil
-      }
-      guard let row, case .refused = try store.permission(toWrite: row.key, of: row.table) else {
-        return (row, true)
-      }
-      return (row, false)
+    // Another one may have come meanwhile that has the same name.
+    let settled = try await settleParked(as: state, setting: values) { row in
+      guard row.id == id, row.table == found.table else { return false }
+      let now = Self.row(row.values)
+      return found.key.allSatisfy { now[$0.key] == $0.value }
     }
-    guard let row else { throw noneParked(found.id) }
-    guard isAllowed else {
-      throw FlotillaError(
-        .notAllowed, "this node may not write \(found.table)",
-        remedy: "An admin can allow it: flotilla grant")
-    }
-    let wall = try await withFile { store throws(StoreError) in try NodeClock(store, .here).now.wall
-    }
-    try await offPool { () throws(FlotillaError) in
-      do throws(SQLiteError) {
-        let connection = try Connection(path: file)
-        connection.setBusyTimeout(milliseconds: 10_000)
-        try connection.execute("PRAGMA foreign_keys = ON")
-        try connection.transaction { () throws(SQLiteError) in
-          try body(connection)
-          try row.giveUp(isDeleted: isDeleted, at: wall, on: connection)
-        }
-      } catch {
-        throw FlotillaError(
-          .sql, "\(found.id) cannot be put into \(found.table): \(error.message)",
-          remedy: "It stays as it was. Give it other values: flotilla conflicts "
-            + "\(shellWord(path)) restore \(found.id) --set COLUMN=VALUE")
+    guard let one = settled.first else { throw noneParked(id) }
+    return try one.outcome.get()
+  }
+
+  /// What came of one parked row.
+  package struct SettledRow: Sendable {
+    package var id: String
+    package var outcome: Result<ParkedChange, FlotillaError>
+  }
+
+  /// Restores or dismisses all rows of these tables that others keep out of them, in one walk and
+  /// with many in a commit.
+  package func settleParked(
+    in tables: Set<String>, restores: Bool, setting values: [String: SQLValue] = [:],
+    progress: (@Sendable (WorkProgress) -> Void)? = nil
+  ) async throws(FlotillaError) -> [SettledRow] {
+    try await settleParked(
+      as: restores ? .restored : .dismissed, setting: values, progress: progress
+    ) { tables.contains($0.table) }
+  }
+
+  private func settleParked(
+    as state: Conflict.State, setting values: [String: SQLValue],
+    progress: (@Sendable (WorkProgress) -> Void)? = nil,
+    _ isMeant: @escaping @Sendable (ParkedRow) -> Bool
+  ) async throws(FlotillaError) -> [SettledRow] {
+    let path = path
+    return try await withFile { store throws(StoreError) in
+      let settling = try ParkedSettling(
+        path: path, store, as: state, setting: values, telling: progress)
+      try store.tableSurvey.eachParkedRow { row in
+        guard Self.isKeptOut(row.why), isMeant(row) else { return true }
+        return settling.take(row)
       }
+      return try settling.end()
     }
   }
 

@@ -12,6 +12,8 @@ public struct WorkProgress: Codable, Sendable, Equatable {
     case comparing
     /// Rows go to other nodes and come from them.
     case exchanging
+    /// Parked rows are put back or given up.
+    case settling
   }
 
   public var work: Work

@@ -30,7 +30,7 @@ struct ConflictChanges: Encodable {
 
 /// One conflict or parked row after the other.
 extension Conflicts {
-  /// The numbers that were given, or all that are open.
+  /// The numbers that were given, or all that are open. All parked rows are settled at once.
   static func ids(
     _ action: String, _ call: Call, _ changes: inout ConflictChanges
   ) async throws(FlotillaError) -> [String] {
@@ -68,7 +68,46 @@ extension Conflicts {
             table: row.table, why: row.why, because: row.because, rows: 1))
       }
     }
-    return report.parked.filter(isMeant).map(\.id)
+    let meant = report.parked.filter(isMeant)
+    if !meant.isEmpty {
+      try await settleParked(in: Set(meant.map(\.table)), action, call, &changes)
+    }
+    return []
+  }
+
+  /// All parked rows of these tables: their names are for people, and two may have one.
+  private static func settleParked(
+    in tables: Set<String>, _ action: String, _ call: Call, _ changes: inout ConflictChanges
+  ) async throws(FlotillaError) {
+    let bar = ProgressBar(call.output)
+    defer { bar.clear() }
+    let isRestore = action == "restore"
+    let settled = try await call.replica.settleParked(
+      in: tables, restores: isRestore, setting: isRestore ? settings(call) : [:],
+      progress: bar.show)
+    bar.clear()
+    for row in settled {
+      switch row.outcome {
+      case .success(let change):
+        changes.parked.append(change)
+        changes.lines.append(line(change))
+      case .failure(let error): note(error, of: row.id, call, &changes)
+      }
+    }
+  }
+
+  private static func line(_ change: ParkedChange) -> String {
+    let became =
+      change.state == "restored" ? "is in its table again" : "was deleted, on every machine"
+    return "\(change.id) \(became): \(assignments(change.row))"
+  }
+
+  /// Of several the others go on.
+  static func note(
+    _ error: FlotillaError, of id: String, _ call: Call, _ changes: inout ConflictChanges
+  ) {
+    changes.failed.append(ConflictChanges.Failed(id: id, error: error.message))
+    if !call.json { call.output.failure(error.message, remedy: error.remedy) }
   }
 
   /// What is of the table that `--table` names; all without it.
@@ -150,7 +189,7 @@ extension Conflicts {
     case ("restore", nil):
       let change = try await call.replica.restoreParked(id, setting: settings)
       changes.parked.append(change)
-      changes.lines.append("\(id) is in its table again: \(assignments(change.row))")
+      changes.lines.append(line(change))
     case (_, let number?):
       changes.conflicts.append(try await call.replica.dismissConflict(number))
       changes.lines.append(
@@ -159,7 +198,7 @@ extension Conflicts {
     case (_, nil):
       let change = try await call.replica.dismissParked(id)
       changes.parked.append(change)
-      changes.lines.append("\(id) was deleted, on every machine: \(assignments(change.row))")
+      changes.lines.append(line(change))
     }
   }
 

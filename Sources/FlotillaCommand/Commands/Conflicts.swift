@@ -92,10 +92,8 @@ enum Conflicts {
       do {
         try await settle(id, action, call, &changes)
       } catch {
-        // Of several the others go on.
         guard ids.count > 1, isAll || error.code != .usage else { throw error }
-        changes.failed.append(ConflictChanges.Failed(id: id, error: error.message))
-        if !call.json { call.output.failure(error.message, remedy: error.remedy) }
+        note(error, of: id, call, &changes)
       }
     }
     let isOne = !isAll && ids.count == 1
@@ -104,7 +102,8 @@ enum Conflicts {
     case (_, let change?): call.print(change, as: changes.lines.joined(separator: "\n"))
     default:
       let isVain = changes.lines.isEmpty
-      let none = ids.isEmpty ? "nothing to \(action)" : "all of them stay as they are"
+      let isNone = ids.isEmpty && changes.failed.isEmpty
+      let none = isNone ? "nothing to \(action)" : "all of them stay as they are"
       call.print(changes, as: isVain ? none : changes.lines.joined(separator: "\n"))
     }
     for kept in changes.kept where !call.json { call.output.remark(staying(kept, call)) }

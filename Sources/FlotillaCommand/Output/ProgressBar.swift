@@ -29,7 +29,7 @@ final class ProgressBar: Sendable {
     let share = progress.of > 0 ? Double(progress.rows) / Double(progress.of) : 0
     switch progress.work {
     case .comparing: draw("comparing with other nodes")
-    case .takingIn, .looking, .exchanging:
+    case .takingIn, .looking, .exchanging, .settling:
       let start = begun.withLock { begun in
         // What begins again, begins to count anew.
         if begun?.work != progress.work || progress.rows < begun?.rows ?? 0 {
@@ -79,6 +79,7 @@ extension WorkProgress.Work {
     case .takingIn: " taken in"
     case .looking: " looked at"
     case .exchanging: " exchanged"
+    case .settling: " settled"
     case .comparing: ""
     }
   }

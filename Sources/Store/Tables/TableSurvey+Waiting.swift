@@ -136,8 +136,11 @@ extension TableSurvey {
         shelf: Shelf(connection: connection), parentage: try kinship.parentage(tables))
       let statement = try connection.prepare(
         """
-        SELECT tbl, key, why, row FROM _flotilla_shelf WHERE why <> 'columns'
-        AND (tbl, key) NOT IN (SELECT tbl, key FROM _flotilla_dismissed) ORDER BY tbl, key
+        SELECT s.tbl, s.key, s.why, s.row, v.origin, v.seq FROM _flotilla_shelf AS s
+        LEFT JOIN _flotilla_version AS v ON v.tbl = s.tbl AND v.key = s.key
+        WHERE s.why <> 'columns'
+        AND (s.tbl, s.key) NOT IN (SELECT tbl, key FROM _flotilla_dismissed)
+        ORDER BY s.tbl, s.key
         """)
       while try statement.step() {
         guard let table = tables.byID[statement.integer(0)], !table.isHeld,
@@ -147,7 +150,10 @@ extension TableSurvey {
         var parked = ParkedRow(
           table: table.nameHere, first: table.name, key: Key(bytes: statement.bytes(1)),
           why: why.rawValue,
-          values: tables.namedHere(entry?.values ?? [], in: table.name))
+          values: tables.namedHere(entry?.values ?? [], in: table.name),
+          place: ParkedRow.Place(
+            table: table.id, origin: statement.value(4), seq: statement.value(5)),
+          size: statement.size(4))
         if why == .reference {
           parked.stray = try strays.words(table, parked.key)
         }

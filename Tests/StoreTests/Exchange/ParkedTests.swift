@@ -39,6 +39,27 @@ import Testing
     }
   }
 
+  @Test func `is settled as it was read, or not at all`() throws {
+    let all = try replicas()
+    try all[0].write("INSERT INTO t VALUES ('first', 'x', 1)", at: 10)
+    try all[1].write("INSERT INTO t VALUES ('second', 'x', 1)", at: 20)
+    try all[0].pull(from: all[1])
+    func parked() throws -> ParkedRow {
+      try #require(try all[0].store.tableSurvey.parkedRows().first)
+    }
+    let read = try parked()
+    #expect(try read.stands(on: all[0].application))
+    try all[1].write("UPDATE t SET n = 2 WHERE id = 'second'", at: 30)
+    try all[0].pull(from: all[1])
+    #expect(try !read.stands(on: all[0].application))
+    let later = try parked()
+    #expect(try later.id == read.id && later.stands(on: all[0].application))
+    try later.giveUp(isDeleted: true, at: all[0].clock, on: all[0].application)
+    #expect(try !later.stands(on: all[0].application))
+    try all[0].foldAll()
+    #expect(try all[0].store.tableSurvey.parkedRows().isEmpty)
+  }
+
   /// A machine makes the table late, and puts rows in before anybody looks. One has the key of a
   /// row that waits for the table, and the unique value of another one.
   @Test func `takes no row away that a program has written where its own waits`() throws {
