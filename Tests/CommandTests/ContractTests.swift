@@ -46,7 +46,7 @@ import Testing
     "sync.peers": ["node", "sent_rows", "received_rows", "seconds", "error"],
     "verify": [
       "identical", "node", "rows", "digest", "parked", "local", "local_findings", "repaired",
-      "peers", "waiting",
+      "peers", "waiting", "uncaptured",
     ],
     "verify.local": ["table", "key", "key_columns", "finding"],
     "verify.peers": [

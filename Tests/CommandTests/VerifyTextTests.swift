@@ -102,5 +102,13 @@ func pastTriggers(_ sql: String, in path: String) throws {
       let report = try verify(local, findings: 1, peers: [peer("a", "identical")])
       #expect(Verify.status(of: report) == status)
     }
+    // Of many findings the first are told, and none with a long key.
+    var report = try verify(
+      #"{"table":"t","key":{"id":1},"finding":"waiting"}"#, findings: 2_000,
+      peers: [peer("a", "identical")])
+    report.uncaptured = 1
+    #expect(Verify.status(of: report) == .failed)
+    report.uncaptured = 0
+    #expect(Verify.status(of: report) == .notInSync)
   }
 }

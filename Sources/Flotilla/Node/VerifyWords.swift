@@ -33,8 +33,8 @@ struct VerifyWords: Sendable {
       identical: count == 0 && waiting.isEmpty && counted.allSatisfy(\.identical),
       node: node,
       rows: audit.rows, digest: Self.digits(audit.digest.root), parked: audit.parked,
-      local: findings, local_findings: count, repaired: repaired, peers: peers,
-      waiting: waiting)
+      local: findings, local_findings: count, uncaptured: audit.uncaptured,
+      repaired: repaired, peers: peers, waiting: waiting)
   }
 
   /// In how many rows values are kept that a column cannot show; nothing where there are none.

@@ -1,7 +1,8 @@
 /// Whether the rows here are those of the other nodes. JSON: `{identical, node, rows, digest,
-/// parked, local:[{table,key,key_columns,finding}], local_findings, repaired, peers:[{node, state,
-/// identical, rows, digest, differing:[{table,key,key_columns,why,here,there}], differing_rows,
-/// on_the_way, forgotten, uncaptured, repaired, error}], waiting:[…]}`.
+/// parked, local:[{table,key,key_columns,finding}], local_findings, uncaptured, repaired,
+/// peers:[{node, state, identical, rows, digest,
+/// differing:[{table,key,key_columns,why,here,there}], differing_rows, on_the_way, forgotten,
+/// uncaptured, repaired, error}], waiting:[…]}`.
 public struct VerifyReport: Codable, Sendable, Equatable {
   /// A row that is not as this node has noted it. `finding` is `changed`, `added`, `removed`,
   /// `waiting`, or `sums` for the sums of all rows, without table and key.
@@ -89,10 +90,20 @@ public struct VerifyReport: Codable, Sendable, Equatable {
   /// The first thousand of them at most.
   public var local: [Finding]
   public var local_findings: Int
+  /// Rows here that were written past the triggers, all of them; null from a node that does not
+  /// say it.
+  public var uncaptured: Int?
   /// Local findings that were repaired.
   public var repaired: Int
   public var peers: [Peer]
   /// Tables whose key is not the same everywhere, in words: their rows are held, and cannot stand
   /// in all tables.
   public var waiting: [String]
+}
+
+extension VerifyReport {
+  /// Whether something here is not as this node has noted it, but for what waits to be put back.
+  public var isWrongHere: Bool {
+    (uncaptured ?? 0) > 0 || local.contains { $0.finding != "waiting" }
+  }
 }

@@ -87,7 +87,7 @@ extension Verify {
       return "on \(strange.joined(separator: ", ")) run: flotilla verify FILE --repair"
     }
     let isWrong =
-      report.local.contains { $0.finding != "waiting" }
+      report.isWrongHere
       || report.peers.contains { $0.state == .differing && $0.differing_rows > 0 }
     if !isWrong, report.peers.contains(where: { $0.state == .away }) {
       return "where a node runs, and since when one is away: flotilla peers \(call.shellPath)"

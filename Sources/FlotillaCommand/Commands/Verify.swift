@@ -45,7 +45,7 @@ enum Verify {
   /// What differs is a failure; what is on its way, or cannot be reached, may yet be equal.
   static func status(of report: VerifyReport) -> ExitStatus {
     if report.identical { return .done }
-    if report.local.contains(where: { $0.finding != "waiting" }) { return .failed }
+    if report.isWrongHere { return .failed }
     let states = report.peers.map(\.state)
     if states.contains(.differing) || states.contains(.failed) { return .failed }
     return states == [.incomparable] ? .failed : .notInSync

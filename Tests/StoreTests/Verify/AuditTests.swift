@@ -157,6 +157,13 @@ import Testing
     #expect(replica.store.exports.isEmpty && replica.store.verification.audits.isEmpty)
   }
 
+  @Test func `counts a row whose key is too long to be kept`() throws {
+    let replica = try Self.replica()
+    try replica.writePastTriggers("INSERT INTO t VALUES (hex(zeroblob(1000)), 'x', 1)")
+    let result = try replica.audit()
+    #expect(result.findings.isEmpty && result.uncaptured == 1)
+  }
+
   @Test func `keeps some findings and counts all`() throws {
     let replica = try TestReplica(
       1, schema: "CREATE TABLE t(id INTEGER PRIMARY KEY, v)", tracking: ["t"])
