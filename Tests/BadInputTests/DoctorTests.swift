@@ -84,6 +84,23 @@ extension BadInputTests {
       }
     }
 
+    @Test func `that is to repair looks at all else where a node runs`() async throws {
+      try await Desk.with { desk in
+        let node = try await desk.pair("a.db", "b.db")
+        let said = try await desk.flotilla("doctor", "a.db", "--repair")
+        #expect(said.status == 1, "\(said)")
+        for part in ["a node runs for", "cannot be repaired now", "flotilla stop", "is sound"] {
+          #expect(said.output.contains(part), "\(part): \(said)")
+        }
+        _ = node
+        // Who does not know the time of the site takes nothing in, and says so.
+        try await desk.sql("b.db", "DROP TABLE _flotilla_journal")
+        try await desk.sql("b.db", "UPDATE _flotilla_meta SET value = NULL WHERE name = 'clock'")
+        let mended = try await desk.flotilla("doctor", "b.db", "--repair")
+        #expect(mended.output.contains("once this node knows the time of the site"), "\(mended)")
+      }
+    }
+
     /// What is in the files of the folder beside the database that hold secrets.
     private func keys(_ desk: Desk) throws -> [String] {
       let folder = desk.path("a.db-flotilla/keys")

@@ -129,13 +129,16 @@ struct Examination {
   }
 
   /// Opens the replica, or looks with a plain connection while a node has it.
-  mutating func checkInside(_ sidecar: Sidecar, repair: Bool) throws(FlotillaError) {
+  mutating func checkInside(
+    _ sidecar: Sidecar, repair isAsked: Bool
+  ) throws(FlotillaError) {
     let lock = try sidecar.lock()
     defer { lock?.release() }
-    if repair, lock == nil {
-      throw FlotillaError(
-        .node, "a node runs for \(path), so it cannot be repaired now",
-        remedy: "flotilla stop \(shellWord(path)), then flotilla doctor \(shellWord(path)) "
+    let repair = isAsked && lock != nil
+    if isAsked, lock == nil {
+      add(
+        "repair", .error, "a node runs for \(path), so it cannot be repaired now",
+        "flotilla stop \(shellWord(path)), then flotilla doctor \(shellWord(path)) "
           + "--repair, then run it again.")
     }
     do throws(StoreError) {
@@ -146,7 +149,12 @@ struct Examination {
         try store.repair()
         let clock = try NodeClock(store, .here)
         while try store.fold(at: clock.now).hasMore {}
-        add("repair", .ok, "triggers and journal were made anew; tables were compared")
+        // Without the time of the site nothing can be taken in.
+        let isLeft = try store.isComparing()
+        add(
+          "repair", .ok,
+          "triggers and journal were made anew; tables "
+            + (isLeft ? "are compared once this node knows the time of the site" : "were compared"))
         health = try store.survey.health()
       }
       judge(health)
