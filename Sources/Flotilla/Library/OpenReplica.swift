@@ -62,22 +62,24 @@ actor LibraryHost {
   private enum State {
     /// Next: own, foreign, closed.
     case suspended
-    /// The node is in this process. Next: suspended, closed.
+    /// The node is in this process. Next: foreign, suspended, closed.
     case own(Node)
-    /// Another process is the node. Next: own, suspended, closed.
+    /// The node is in another process, or nowhere: who asks finds out, and starts one then. Next:
+    /// own, suspended, closed.
     case foreign
     case closed
   }
+
+  /// What changes the state. `follow` does what was asked of the node itself.
+  private enum Turn { case start, follow, suspend, close }
 
   private let replica: Replica
   private let options: RunOptions
   private let log: @Sendable (String) -> Void
   private var state = State.suspended
-  /// A start that is under way: whoever wants one meanwhile waits for it.
-  private var start: Task<Result<State, FlotillaError>, Never>?
-  /// Counts what ends a start that was begun before: calls of `suspend` and `close`.
-  private var ends = 0
-  /// Lets go of the file if another program asks for that.
+  /// The last turn that is not over: the next one waits for it, and who wants the same shares it.
+  private var last: (turn: Turn, task: Task<Result<Void, FlotillaError>, Never>)?
+  /// Waits until somebody asks the node to stop.
   private var watch: Task<Void, Never>?
 
   init(_ replica: Replica, options: RunOptions, log: @escaping @Sendable (String) -> Void) {
@@ -88,69 +90,97 @@ actor LibraryHost {
 
   var isClosed: Bool { if case .closed = state { true } else { false } }
 
-  func resume() async throws(FlotillaError) {
-    guard case .suspended = state else {
-      guard isClosed else { return }
-      throw FlotillaError(.usage, "\(replica.path) was closed", remedy: "Open it again.")
+  func resume() async throws(FlotillaError) { try await take(.start).get() }
+
+  func suspend() async { _ = await take(.suspend) }
+
+  func close() async { _ = await take(.close) }
+
+  /// Takes a turn behind those that were wanted before, so the last one decides.
+  private func take(_ turn: Turn) async -> Result<Void, FlotillaError> {
+    if let last, last.turn == turn { return await last.task.value }
+    let before = last?.task
+    let task = Task {
+      _ = await before?.value
+      return await self.carryOut(turn)
     }
-    let (begun, known) = (start ?? Task { await attempt() }, ends)
-    start = begun
-    let result = await begun.value
-    if start == begun { start = nil }
-    guard known == ends, case .suspended = state else {
-      // Suspended or closed meanwhile; or somebody else has taken what was started.
-      if known != ends, case .success(.own(let node)) = result { await node.stop() }
-      return
-    }
-    state = try result.get()
-    guard case .own(let node) = state else { return }
-    watch = Task { [weak self] in
-      await node.untilStopIsWanted()
-      if !Task.isCancelled { await self?.stopped() }
-    }
+    last = (turn, task)
+    let result = await task.value
+    if last?.task == task { last = nil }
+    return result
   }
 
-  private func attempt() async -> Result<State, FlotillaError> {
+  private func carryOut(_ turn: Turn) async -> Result<Void, FlotillaError> {
     do throws(FlotillaError) {
-      switch try await replica.reach(.office, as: AnchorReport.self) {
-      case .answer: return .success(.foreign)
-      case .lock(let lock):
-        let node = try await Node(
-          path: replica.path, mode: .lasting, options: options, lock: lock,
-          log: { [log] in log($0.text) })
-        do throws(FlotillaError) {
-          try await node.rememberPath()
-          try await node.start()
-        } catch {
-          await node.stop()
-          throw error
+      switch turn {
+      case .start:
+        guard !isClosed else {
+          throw FlotillaError(.usage, "\(replica.path) was closed", remedy: "Open it again.")
         }
-        return .success(.own(node))
+        await follow()
+        if case .own = state { break }
+        try await start()
+      case .follow: await follow()
+      case .suspend: if !isClosed { await leave(for: .suspended) }
+      case .close: await leave(for: .closed)
       }
+      return .success(())
     } catch {
       return .failure(error)
     }
   }
 
-  /// Somebody has run `flotilla stop`, or `leave`.
-  private func stopped() async {
-    log("\(replica.path) was stopped by another program; resume() goes on with it")
-    await suspend()
+  private func start() async throws(FlotillaError) {
+    try await replica.check()
+    guard case .lock(let lock) = try await replica.reach(.office, as: AnchorReport.self) else {
+      state = .foreign
+      return
+    }
+    let node = try await Node(
+      path: replica.path, mode: .lasting, options: options, lock: lock,
+      log: { [log] in log($0.text) })
+    do throws(FlotillaError) {
+      try await node.rememberPath()
+      try await node.start()
+    } catch {
+      await node.stop()
+      throw error
+    }
+    state = .own(node)
+    watch = Task { [weak self] in
+      await node.untilStopIsWanted()
+      if !Task.isCancelled { _ = await self?.take(.follow) }
+    }
   }
 
-  func suspend() async {
-    ends += 1
+  /// Ends the node in this process if that was asked of it; one whose file was put back starts
+  /// again. Where that fails, or the file is gone, the next who asks tries it again.
+  private func follow() async {
+    guard case .own(let node) = state else { return }
+    switch await node.stopRequest.end {
+    case nil: break
+    case .startsAgain:
+      await leave(for: .foreign)
+      // One that is put back again and again must not keep a processor busy.
+      try? await Task.sleep(for: Node.restartPause)
+      do { try await start() } catch { log(error.message) }
+    case .failed(let failure):
+      log(failure.message)
+      await leave(for: .foreign)
+    case .wanted:
+      // Somebody has run `flotilla stop`, or `leave`.
+      log("\(replica.path) was stopped by another program; resume() goes on with it")
+      await leave(for: .suspended)
+    }
+  }
+
+  private func leave(for next: State) async {
+    let before = state
+    state = next
     watch?.cancel()
     watch = nil
-    if case .own(let node) = state {
-      await node.stop(await node.stopRequest.bye ?? Bye(.stopping, "the program was suspended"))
-    }
-    if !isClosed { state = .suspended }
-  }
-
-  func close() async {
-    await suspend()
-    state = .closed
+    guard case .own(let node) = before else { return }
+    await node.stop(await node.stopRequest.bye ?? Bye(.stopping, "the program was suspended"))
   }
 
   /// Asks the node, wherever it is; while suspended nobody can answer.
@@ -163,9 +193,8 @@ actor LibraryHost {
     case .foreign:
       let client = try ControlClient(database: replica.sidecar.database)
       if let body = try await client.ask(request, as: type) { return body }
-      // The other process has ended; this one takes its place, unless it has done so by now.
-      if case .foreign = state { state = .suspended }
-      try await resume()
+      // No other process is the node any more: this one takes its place.
+      if case .foreign = state { try await resume() }
       return try await ask(request, as: type)
     case .suspended:
       throw FlotillaError(

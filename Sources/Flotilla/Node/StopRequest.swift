@@ -12,6 +12,23 @@ struct StopRequest: Sendable {
   private(set) var failure: FlotillaError?
   /// The node is to be started again once it has stopped.
   private(set) var startsAgain = false
+
+  /// What becomes of a node that is to stop.
+  enum End: Sendable {
+    /// It is started again once it has stopped.
+    case startsAgain
+    /// It cannot go on.
+    case failed(FlotillaError)
+    /// Somebody wants it to stop.
+    case wanted
+  }
+
+  /// Nil while there is no request.
+  var end: End? {
+    guard isMade else { return nil }
+    return startsAgain ? .startsAgain : failure.map(End.failed) ?? .wanted
+  }
+
   private var waiters: [CheckedContinuation<Void, Never>] = []
 
   /// Makes the request, and lets everybody go on who waits for it.

@@ -188,7 +188,7 @@ private actor NodeRun {
     while true {
       if let node, await untilEnd(of: node) {
         // One that is put back again and again must not keep a processor busy.
-        guard (try? await Task.sleep(for: .milliseconds(500))) != nil else {
+        guard (try? await Task.sleep(for: Node.restartPause)) != nil else {
           (failure, isWanted) = (nil, false)
           return
         }
@@ -217,15 +217,20 @@ private actor NodeRun {
     }
     let request = await node.stopRequest
     await node.stop(request.bye ?? Bye(.stopping, "the node was stopped"))
-    failure = await node.stopRequest.failure
     self.node = nil
-    let beginsAnew = await node.stopRequest.startsAgain && !Task.isCancelled
-    if failure == nil, !beginsAnew { isWanted = false }
-    return beginsAnew
+    switch await node.stopRequest.end {
+    case .startsAgain: return !Task.isCancelled
+    case .failed(let error): failure = error
+    case .wanted, nil: isWanted = false
+    }
+    return false
   }
 }
 
 extension Node {
+  /// So long a node whose file was put back rests before it starts again.
+  static let restartPause = Duration.milliseconds(500)
+
   func rememberPath() async throws(FlotillaError) {
     let database = sidecar.database
     try await reporting(path) { () async throws(StoreError) in

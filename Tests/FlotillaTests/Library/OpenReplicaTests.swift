@@ -1,4 +1,5 @@
 import Foundation
+import Network
 import Replication
 import SQLite
 import Testing
@@ -28,6 +29,95 @@ import Testing
       let isRunning = try await a.library.status(all: false).running
       #expect(!isRunning)
       #expect(try a.count() == 2)
+    }
+  }
+
+  @Test func `whose start in the place of another failed tries it again`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let other = try await site.run(try await site.replica("b"))
+      let node = try await site.run(a)
+      var options = options()
+      options.listen = try await other.address
+      let open = try await Replica.open(a.path, options: options)
+      await node.stop()
+      let error = await #expect(throws: FlotillaError.self) {
+        try await open.nextChanges(since: nil)
+      }
+      #expect(error?.message.contains("is suspended") == false, "\(String(describing: error))")
+      await other.stop()
+      _ = try await open.nextChanges(since: nil)
+      #expect(try await a.library.status(all: false).running)
+      await open.close()
+    }
+  }
+
+  @Test func `goes on after its file was put back, or was away`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let said = Locked<[String]>([])
+      let open = try await Replica.open(a.path, options: options()) { line in
+        said.withLock { $0.append(line) }
+      }
+      let copy = site.folder + "/copy.db"
+      try a.write("VACUUM INTO '\(copy)'")
+      _ = try await open.save(["id": .text("1")], in: "item")
+      // What `.restore` of the sqlite3 shell does.
+      try a.write(
+        """
+        ATTACH '\(copy)' AS old; BEGIN; DELETE FROM item; INSERT INTO item SELECT * FROM old.item;
+        DELETE FROM _flotilla_origin;
+        INSERT INTO _flotilla_origin SELECT * FROM old._flotilla_origin; COMMIT; DETACH old
+        """)
+      #expect(
+        try await eventually(within: .seconds(30)) {
+          said.withLock { $0.contains { $0.contains("was put back") } }
+        })
+      #expect(try await eventually { try await a.library.status(all: false).running })
+
+      let places = ["", "-wal", "-shm", "-flotilla"].map { a.path + $0 }
+      for place in places where access(place, F_OK) == 0 {
+        try FileManager.default.moveItem(atPath: place, toPath: place + ".away")
+      }
+      #expect(
+        try await eventually(within: .seconds(30)) {
+          said.withLock { $0.contains { $0.contains("was moved, removed or replaced") } }
+        })
+      let error = await #expect(throws: FlotillaError.self) {
+        try await open.nextChanges(since: nil)
+      }
+      #expect(error?.message.contains("is suspended") == false)
+      for place in places where access(place + ".away", F_OK) == 0 {
+        try FileManager.default.moveItem(atPath: place + ".away", toPath: place)
+      }
+      _ = try await open.nextChanges(since: nil)
+      #expect(try await a.library.status(all: false).running)
+      #expect(!said.withLock { $0.contains { $0.contains("stopped by another program") } })
+      await open.close()
+    }
+  }
+
+  @Test func `is what the last call said, also where the one before is under way`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let node = try await site.run(try await site.replica("b"))
+      // A node that stops says who is gone before it is done: then it is to take its time.
+      let (isToStop, isStopping) = (Locked(false), Locked(false))
+      let peers = [try await node.address]
+      let open = try await Replica.open(a.path, options: options(to: peers)) { _ in
+        guard isToStop.withLock({ $0 }) else { return }
+        isStopping.withLock { $0 = true }
+        usleep(300_000)
+      }
+      #expect(try await eventually { await node.connectedCount == 1 })
+      isToStop.withLock { $0 = true }
+      let suspending = Task { await open.suspend() }
+      #expect(try await eventually { isStopping.withLock { $0 } })
+      try await open.resume()
+      await suspending.value
+      _ = try await open.nextChanges(since: nil)
+      #expect(try await a.library.status(all: false).running)
+      await open.close()
     }
   }
 
