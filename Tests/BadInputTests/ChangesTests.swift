@@ -34,6 +34,30 @@ extension BadInputTests {
       }
     }
 
+    @Test func `a reader that has gone is the end, and what it was not given comes again`()
+      async throws
+    {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        try await desk.succeed("changes", "a.db", "--cursor", "place")
+        let place = try String(contentsOfFile: desk.path("place"), encoding: .utf8)
+        // The pipe has no reader before anything has changed.
+        let script = """
+          { flotilla changes a.db t --follow --cursor place; echo ended $? >status; } |
+            touch gone &
+          until [ -e gone ]; do sleep 0.1; done
+          sqlite3 -cmd '.timeout 10000' a.db "UPDATE t SET v = 'new' WHERE id < 'k2'"
+          wait; cat status
+          """
+        let ended = try await desk.run("bash", "-c", script, within: 30)
+        #expect(ended.output.hasSuffix("ended 0"), "\(ended)")
+        #expect(try String(contentsOfFile: desk.path("place"), encoding: .utf8) == place)
+        let again = try await desk.succeed("changes", "a.db", "t", "--cursor", "place")
+        #expect(again.contains("\"v\":\"new\""))
+      }
+    }
+
     @Test func `who has missed changes is told, with another status`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db")

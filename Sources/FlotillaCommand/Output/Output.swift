@@ -98,10 +98,12 @@ private func shortened(_ line: String) -> String {
   }.joined(separator: " ")
 }
 
-/// Writes results; a reader that went away (`| head`) is no error, a full disk is.
+/// Writes results. A reader that went away (`| head`) ends the command before it notes anything as
+/// told; that is no error, a full disk is.
 private func writeResults(_ text: String) {
   let code = writeAll(text, to: STDOUT_FILENO)
-  guard code != 0, code != EPIPE else { return }
+  if code == 0 { return }
+  if code == EPIPE { exit(ExitStatus.done.rawValue) }
   let reason = String(cString: strerror(code))
   _ = writeAll("flotilla: cannot write the results: \(reason)\n", to: STDERR_FILENO)
   exit(ExitStatus.failed.rawValue)
