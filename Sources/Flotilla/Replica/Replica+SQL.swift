@@ -355,13 +355,11 @@ private struct RowReading {
       "SELECT * FROM main.\(quoted(table)) WHERE \(condition)")
   }
 
-  /// Nil for the table of settings, or one that is not known.
+  /// Nil for a table of settings, or one that is not here.
   static func of(_ number: Int64, on connection: Connection) throws(SQLiteError) -> RowReading? {
-    let name = try connection.scalar(
-      "SELECT name FROM _flotilla_local WHERE id = ?", [.integer(number)]
-    ).string
-    guard let name, !name.hasPrefix("_flotilla_") else { return nil }
-    return try RowReading(name, on: connection)
+    try Journal.bearer(of: number, on: connection).map { name throws(SQLiteError) in
+      try RowReading(name, on: connection)
+    }
   }
 
   /// The row with this key, under the key as it is there; the journal pads keys with NULL.

@@ -43,6 +43,17 @@ package enum Journal {
       """)
   }
 
+  /// The name that the table of a local id has in this file: that of what bears its triggers, which
+  /// go along with `ALTER TABLE … RENAME`. Nil if nothing does.
+  package static func bearer(
+    of id: Int64, on connection: Connection
+  ) throws(SQLiteError) -> String? {
+    try connection.scalar(
+      "SELECT tbl_name FROM main.sqlite_schema WHERE type = 'trigger' AND name GLOB ? LIMIT 1",
+      [.string(TriggerText.prefix(id) + "*")]
+    ).string
+  }
+
   /// Makes room for keys of `width` columns; the journal never becomes narrower.
   package static func widen(to width: Int, on connection: Connection) throws(SQLiteError) {
     let present = try self.width(on: connection)

@@ -254,6 +254,18 @@ import Testing
     }
   }
 
+  @Test func `writes to a table that was renamed`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let open = try await Replica.open(a.path, options: options())
+      try a.write("ALTER TABLE item RENAME TO person")
+      let saved = try await open.save(["id": .text("1")], in: "person")
+      #expect(saved.local.map(\.table) == ["person"] && saved.local.first?.values?[0] == "1")
+      #expect(try a.count("person") == 1)
+      await open.close()
+    }
+  }
+
   @Test func `takes literals for values`() {
     let row: [String: SQLValue] = ["a": 7, "b": 0.5, "c": "text", "d": nil]
     #expect(row == ["a": .integer(7), "b": .real(0.5), "c": .text("text"), "d": .null])
