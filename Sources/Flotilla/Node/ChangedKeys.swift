@@ -98,7 +98,7 @@ extension Node {
     since text: String?, tables names: [String], isExact: Bool, within limit: Duration
   ) async throws(FlotillaError) -> ChangedKeys.Answer {
     var cursor = try changeCursor(text)
-    try await requireTables(names)
+    let wanted = try await tables(called: names) ?? []
     if isExact {
       try await foldNow()
       // Without the time of the site nothing is folded, and the feed would keep edits back.
@@ -107,7 +107,6 @@ extension Node {
           StoreError(.noTime, "\(path) does not know the time of the site yet"), path: path)
       }
     }
-    let wanted = Set(names.map(\.foldedForNames))
     let deadline = Uptime.now + limit.milliseconds
     while true {
       let age = position.age
@@ -115,8 +114,7 @@ extension Node {
       let page = try await reporting(path) { () async throws(StoreError) in
         try await store.run { (store) throws(StoreError) in
           try store.feed.changedKeys(
-            after: place, limit: Self.keysRead, at: wall, tellsStamps: isExact
-          ) { wanted.contains($0.foldedForNames) }
+            after: place, limit: Self.keysRead, at: wall, tellsStamps: isExact, of: wanted)
         }
       }
       let isNews = cursor == nil || page.isAnew || !page.rows.isEmpty

@@ -11,8 +11,7 @@ extension Node {
     since text: String?, tables names: [String]?, within limit: Duration
   ) async throws(FlotillaError) -> OpenReplica.Changes {
     var cursor = try changeCursor(text)
-    try await requireTables(names)
-    let wanted = names.map { Set($0.map(\.foldedForNames)) }
+    let wanted = try await tables(called: names)
     let deadline = Uptime.now + limit.milliseconds
     while true {
       let age = position.age
@@ -28,14 +27,12 @@ extension Node {
   }
 
   private func changes(
-    after cursor: ChangeCursor?, _ wanted: Set<String>?
+    after cursor: ChangeCursor?, _ wanted: Set<Int64>?
   ) async throws(FlotillaError) -> ChangePage {
     let wall = Uptime.wall
     return try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        try store.feed.changes(after: cursor, limit: Self.entriesRead, at: wall) {
-          wanted?.contains($0.foldedForNames) ?? true
-        }
+        try store.feed.changes(after: cursor, limit: Self.entriesRead, at: wall, of: wanted)
       }
     }
   }
@@ -51,17 +48,19 @@ extension Node {
     return cursor
   }
 
-  func requireTables(_ names: [String]?) async throws(FlotillaError) {
-    guard let names else { return }
-    let unknown = try await reporting(path) { () async throws(StoreError) in
+  /// The numbers of the replicated tables that are meant by some names; nil means all tables.
+  func tables(called names: [String]?) async throws(FlotillaError) -> Set<Int64>? {
+    guard let names else { return nil }
+    let numbers = try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        names.first { !store.tables.isTracked($0) }
+        names.map { store.tables.tracked(called: $0) }
       }
     }
-    if let unknown {
+    for (name, number) in zip(names, numbers) where number == nil {
       throw FlotillaError(
-        .table, "\(unknown) is not replicated here",
+        .table, "\(name) is not replicated here",
         remedy: "See: flotilla status \(shellWord(path))")
     }
+    return Set(numbers.compactMap { $0 })
   }
 }

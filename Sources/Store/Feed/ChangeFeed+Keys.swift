@@ -38,7 +38,7 @@ extension ChangeFeed {
   /// new. When each was edited last is told if it `tellsStamps`.
   package func changedKeys(
     after cursor: ChangeCursor?, limit: Int, at wall: Int64, tellsStamps: Bool,
-    isWanted: (String) -> Bool
+    of wanted: Set<Int64>
   ) throws(StoreError) -> ChangedKeyPage {
     let end = try end(at: wall)
     guard let cursor else { return ChangedKeyPage(cursor: end) }
@@ -46,7 +46,7 @@ extension ChangeFeed {
       guard let entries = try log.entries(after: cursor, limit: limit) else {
         return ChangedKeyPage(cursor: end, isAnew: true)
       }
-      return try keys(of: entries, after: cursor, tellsStamps: tellsStamps, isWanted)
+      return try keys(of: entries, after: cursor, tellsStamps: tellsStamps, of: wanted)
     } catch {
       throw StoreError(error)
     }
@@ -54,7 +54,7 @@ extension ChangeFeed {
 
   private func keys(
     of entries: [ChangeLog.Entry], after cursor: ChangeCursor, tellsStamps: Bool,
-    _ isWanted: (String) -> Bool
+    of wanted: Set<Int64>
   ) throws(SQLiteError) -> ChangedKeyPage {
     var page = ChangedKeyPage(cursor: cursor)
     // The place of each table in the page; nil if nothing of it is told.
@@ -65,7 +65,7 @@ extension ChangeFeed {
       page.cursor = entry.cursor
       guard !entry.isOfAnchor else { continue }
       if places[entry.row.table] == nil {
-        places[entry.row.table] = .some(place(of: entry.row.table, in: &page, isWanted))
+        places[entry.row.table] = .some(place(of: entry.row.table, in: &page, of: wanted))
       }
       guard case .some(.some(let place)) = places[entry.row.table],
         known.insert(entry.row).inserted
@@ -85,12 +85,12 @@ extension ChangeFeed {
   }
 
   private func place(
-    of id: Int64, in page: inout ChangedKeyPage, _ isWanted: (String) -> Bool
+    of id: Int64, in page: inout ChangedKeyPage, of wanted: Set<Int64>
   ) -> Int? {
     // A table that is being changed: the log begins anew when that is noticed.
     guard let table = tables.byID[id], table.isTracked,
       ownRights.rights.right(to: table.name) != .none,
-      isWanted(table.nameHere), let statements = table.statements
+      wanted.contains(id), let statements = table.statements
     else { return nil }
     page.tables.append(
       ChangedKeyPage.Table(name: table.nameHere, columns: statements.keyNames))

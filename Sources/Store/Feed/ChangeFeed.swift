@@ -64,11 +64,11 @@ package final class ChangeFeed: FilePart {
   /// About so much is read at a time, in bytes.
   private static let changesAtOnce = 1 << 20
 
-  /// What has changed after a cursor; nothing yet, and where that begins, if it is none. `wall` is
-  /// the clock of the machine, in ms since 1970.
+  /// What has changed after a cursor; nothing yet, and where that begins, if it is none. `wanted`
+  /// are the numbers of the tables of which it is told, nil for all; `wall` is the clock of the
+  /// machine, in ms since 1970.
   package func changes(
-    after cursor: ChangeCursor?, limit: Int, at wall: Int64,
-    isWanted: (String) -> Bool = { _ in true }
+    after cursor: ChangeCursor?, limit: Int, at wall: Int64, of wanted: Set<Int64>? = nil
   ) throws(StoreError) -> ChangePage {
     let end = try end(at: wall)
     guard let cursor else { return ChangePage(cursor: end) }
@@ -76,7 +76,7 @@ package final class ChangeFeed: FilePart {
       guard let entries = try log.entries(after: cursor, limit: limit) else {
         return ChangePage(cursor: end, isAnew: true)
       }
-      return try page(entries, after: cursor, isWanted)
+      return try page(entries, after: cursor, of: wanted)
     } catch {
       throw StoreError(error)
     }
@@ -117,7 +117,7 @@ package final class ChangeFeed: FilePart {
   }
 
   private func page(
-    _ entries: [ChangeLog.Entry], after cursor: ChangeCursor, _ isWanted: (String) -> Bool
+    _ entries: [ChangeLog.Entry], after cursor: ChangeCursor, of wanted: Set<Int64>?
   ) throws(SQLiteError) -> ChangePage {
     // Of several changes of one row the last one is told.
     var last: [Export.RowID: Int] = [:]
@@ -126,7 +126,7 @@ package final class ChangeFeed: FilePart {
     var room = Self.changesAtOnce
     for (index, entry) in entries.enumerated() {
       if last[entry.row] == index, let table = tables.byID[entry.row.table], table.isTracked,
-        ownRights.rights.right(to: table.name) != .none, isWanted(table.nameHere),
+        ownRights.rights.right(to: table.name) != .none, wanted?.contains(table.id) ?? true,
         let change = try change(entry, of: table, &room)
       {
         page.changes.append(change)

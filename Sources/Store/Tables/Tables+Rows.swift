@@ -4,8 +4,11 @@ import SQLite
 /// Rows by the names of their key columns, as people and programs write them.
 extension Tables {
   /// Whether the site tracks a table of this name.
-  package func isTracked(_ name: String) -> Bool {
-    table(called: name)?.isTracked ?? false
+  package func isTracked(_ name: String) -> Bool { tracked(called: name) != nil }
+
+  /// The number, in this file, of the tracked table that people mean by a name; nil if it is none.
+  package func tracked(called name: String) -> Int64? {
+    table(called: name).flatMap { $0.isTracked ? $0.id : nil }
   }
 
   /// What a table of the site is called in this file; nil if it is not here.

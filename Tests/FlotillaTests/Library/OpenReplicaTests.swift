@@ -186,6 +186,26 @@ import Testing
     }
   }
 
+  @Test func `tells of a table that was renamed, by either name`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let open = try await Replica.open(a.path, options: options())
+      let start = try await open.nextChanges(since: nil).cursor
+      try a.write("ALTER TABLE item RENAME TO person")
+      let reset = try await open.nextChanges(since: start, tables: ["item"])
+      #expect(reset.reset)
+      _ = try await open.save(["id": .text("1")], in: "person")
+      for name in ["item", "person", "PERSON"] {
+        let news = try await open.nextChanges(since: reset.cursor, tables: [name])
+        #expect(news.changes.map(\.table) == ["person"], "\(name)")
+        let keys = try await a.library.changedKeys(
+          since: reset.cursor, tables: [name], isExact: false, within: .seconds(10))
+        #expect(keys.tables.map(\.name) == ["person"] && keys.rows.count == 1, "\(name)")
+      }
+      await open.close()
+    }
+  }
+
   @Test func `tells each verdict once, also to a program that comes back`() async throws {
     try await TestSite.with { site in
       let a = try await site.replica("a")
