@@ -57,14 +57,7 @@ public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence,
       isolation actor: isolated (any Actor)?
     ) async throws(FlotillaError) -> [Row]? {
       let replica = observation.replica
-      if let last {
-        let news = try await replica.nextChanges(
-          since: last.cursor, tables: last.tables, within: .seconds(1))
-        guard news.reset || !news.changes.isEmpty else {
-          self.last?.cursor = news.cursor
-          return nil
-        }
-      }
+      guard try await mayHaveChanged(isolation: actor) else { return nil }
       // A view may read other tables by now. The place comes before the rows: what changes while
       // the query runs is noticed the next time.
       let tables = try await replica.replicatedTables(readBy: observation.query)
@@ -73,6 +66,24 @@ public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence,
       let isNew = rows != last?.rows
       last = (rows, tables, cursor)
       return isNew ? rows : nil
+    }
+
+    /// Whether a table of the query was written to, or may not be the query's any more.
+    private mutating func mayHaveChanged(
+      isolation actor: isolated (any Actor)?
+    ) async throws(FlotillaError) -> Bool {
+      guard let last else { return true }
+      do {
+        let news = try await observation.replica.nextChanges(
+          since: last.cursor, tables: last.tables, within: .seconds(1))
+        if news.reset || !news.changes.isEmpty { return true }
+        self.last?.cursor = news.cursor
+        return false
+      } catch {
+        // One of them is not replicated any more: which are is to be seen anew.
+        guard error.code == .table else { throw error }
+        return true
+      }
     }
   }
 }

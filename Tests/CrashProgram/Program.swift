@@ -30,7 +30,7 @@ import Foundation
     let first = try await nextNumber(replica)
     let end = first + 7
     let reader = Task {
-      for await judgement in verdicts {
+      for try await judgement in verdicts {
         let key = judgement.key["a"] ?? .null
         say("judged \(judgement.number) \(number(key)) \(judgement.verdict.verdict)")
         if key == .integer(end) { break }
@@ -47,7 +47,7 @@ import Foundation
       say("saved \(number)")
       try await Task.sleep(for: .milliseconds(15))
     }
-    await reader.value
+    try await reader.value
   }
 
   private static func key(_ number: Int64) -> [String: SQLValue] {

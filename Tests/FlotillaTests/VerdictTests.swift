@@ -216,7 +216,7 @@ import Testing
         })
       try await Task.sleep(for: .seconds(1))
       var keys: Set<SQLValue> = []
-      for await judgement in verdicts {
+      for try await judgement in verdicts {
         keys.insert(try #require(judgement.key["id"]))
         if keys.count == 3000 { break }
       }
@@ -240,7 +240,7 @@ import Testing
       _ = try await open.save(["id": .text("new")], in: "item")
       _ = try await site.run(server, listen: address)
       var told: [OpenReplica.Judgement] = []
-      for await judgement in verdicts {
+      for try await judgement in verdicts {
         told.append(judgement)
         if judgement.key["id"] == .text("new") { break }
       }
@@ -268,7 +268,7 @@ import Testing
       try await Task.sleep(for: .milliseconds(300))
       _ = try await site.run(server, listen: address)
       let first = Task {
-        for await judgement in verdicts { return judgement.verdict.verdict }
+        for try await judgement in verdicts { return judgement.verdict.verdict }
         return "none"
       }
       #expect(
@@ -277,7 +277,7 @@ import Testing
         })
       try await Task.sleep(for: .seconds(1))
       await open.close()
-      #expect(await first.value == "accepted")
+      #expect(try await first.value == "accepted")
     }
   }
 }

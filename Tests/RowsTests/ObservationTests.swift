@@ -165,6 +165,17 @@ struct Line: Codable, Equatable, Sendable {
     }
   }
 
+  @Test func `go on when one of their tables is not replicated any more`() async throws {
+    try await Lists.with { _, path, open in
+      let query = "SELECT title FROM item UNION ALL SELECT item FROM other"
+      var rows = open.observe([String: SQLValue].self, query).makeAsyncIterator()
+      #expect(try await rows.next() == [])
+      _ = try await open.replica.untrack(["other"])
+      _ = try await open.save(Line(id: "1", title: "ropes"), in: "item")
+      #expect(try await rows.next() == [["title": "ropes"]])
+    }
+  }
+
   @Test func `of a query that reads no replicated table nobody tells`() async throws {
     try await Lists.with { _, path, open in
       try Connection(path: path).execute("CREATE TABLE own(a)")

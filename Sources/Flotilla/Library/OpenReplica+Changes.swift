@@ -39,20 +39,6 @@ extension OpenReplica {
       .changes(since: cursor, tables: tables, milliseconds: Int(limit.milliseconds)),
       as: Changes.self)
   }
-
-  /// Changes after a cursor, or from now on; those of one commit together if they are few.
-  ///
-  /// The first element says where the stream begins. One with `reset` says that changes were
-  /// missed. A reader that takes its time loses none that the node keeps.
-  public func changes(
-    since cursor: String? = nil, tables: [String]? = nil
-  ) -> AsyncStream<Changes> {
-    stream(from: cursor, isComplete: true) { (last: String?) async throws(FlotillaError) in
-      let news = try await self.nextChanges(since: last, tables: tables)
-      let isTold = last == nil || news.reset || !news.changes.isEmpty
-      return (news.cursor, isTold ? [news] : [])
-    }
-  }
 }
 
 extension JSON {

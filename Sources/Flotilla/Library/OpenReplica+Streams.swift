@@ -1,4 +1,4 @@
-/// What happens to an open replica, as it happens. Each stream ends when the replica is closed.
+/// What happens to an open replica, as it happens. Each sequence ends when the replica is closed.
 extension OpenReplica {
   /// What the anchor has said of an edit of this replica.
   public struct Judgement: Codable, Sendable, Equatable {
@@ -14,59 +14,110 @@ extension OpenReplica {
   }
 
   /// So long the node holds an answer back until there is something to say, in ms.
-  static let patience = 10_000
+  private static let patience = 1_000
 
   /// Verdicts, each once, in the order of the edits: on those after that number, or on those that
-  /// wait now and all later ones. A reader that takes its time loses none that the node keeps.
-  public func verdicts(after number: UInt64? = nil) -> AsyncStream<Judgement> {
-    stream(from: number, isComplete: true) { (last: UInt64?) async throws(FlotillaError) in
-      let news = try await self.ask(
+  /// wait now and all later ones. A number that this file has not come to is an error of code
+  /// `refused`: the file was put back.
+  public func verdicts(
+    after number: UInt64? = nil
+  ) -> some AsyncSequence<Judgement, FlotillaError> & Sendable {
+    News(owner: self, start: number) { (replica, last) async throws(FlotillaError) in
+      let news = try await replica.ask(
         .settled(after: last, milliseconds: Self.patience), as: VerdictNews.self)
-      return (news.last, try await self.replica.standing(after: news.verdicts))
+      return (news.last, try await replica.replica.standing(after: news.verdicts))
     }
   }
 
-  /// The peers, now and whenever the state of one of them changes.
-  public func peers() -> AsyncStream<[PeerReport]> {
-    stream(from: [String]?.none) { (known: [String]?) async throws(FlotillaError) in
-      let news = try await self.ask(
+  /// The peers, at first and whenever the state of one of them has changed.
+  public func peers() -> some AsyncSequence<[PeerReport], FlotillaError> & Sendable {
+    News(owner: self, start: [String]?.none) { (replica, known) async throws(FlotillaError) in
+      let news = try await replica.ask(
         .peers(known: known, milliseconds: Self.patience), as: PeersReport.self)
       let states = news.peers.map { "\($0.id) \($0.state.rawValue)" }
       return (states, states == known ? [] : [news.peers])
     }
   }
 
-  /// Asks again and again; while the replica is suspended, now and then.
+  /// Changes after a cursor, or from now on; those of one commit together if they are few.
   ///
-  /// A reader that does not keep up loses the oldest news; where the stream is to be complete, the
-  /// next are asked for once it has read. Never memory without end.
-  @_semantics("optimize.sil.specialize.generic.never")
-  func stream<Mark: Sendable, Element: Sendable>(
-    from start: Mark, isComplete: Bool = false,
-    _ ask: @escaping @Sendable (Mark) async throws(FlotillaError) -> (Mark, [Element])
-  ) -> AsyncStream<Element> {
-    let pause = Duration.milliseconds(200)
-    return AsyncStream(
-      bufferingPolicy: isComplete ? .bufferingOldest(1_000) : .bufferingNewest(10_000)
-    ) { continuation in
-      let task = Task { [weak self] in
-        var mark = start
-        while !Task.isCancelled, let self, await !self.isClosed {
-          do {
-            let (next, elements) = try await ask(mark)
-            mark = next
-            for element in elements {
-              while case .dropped = continuation.yield(element), isComplete {
-                try await Task.sleep(for: pause)
-              }
-            }
-          } catch {
-            guard (try? await Task.sleep(for: pause)) != nil else { break }
-          }
-        }
-        continuation.finish()
+  /// The first element says where they begin. One with `reset` says that changes were missed. What
+  /// `nextChanges` refuses, such as a table that is not replicated, is thrown.
+  public func changes(
+    since cursor: String? = nil, tables: [String]? = nil
+  ) -> some AsyncSequence<Changes, FlotillaError> & Sendable {
+    News(owner: self, start: cursor) { (replica, last) async throws(FlotillaError) in
+      let news = try await replica.nextChanges(
+        since: last, tables: tables, within: .milliseconds(Self.patience))
+      let isTold = last == nil || news.reset || !news.changes.isEmpty
+      return (news.cursor, isTold ? [news] : [])
+    }
+  }
+}
+
+/// Asks again and again, as the reader goes on; ends when the replica is closed.
+///
+/// It begins where things stand when it is made. What follows is asked for when the reader wants
+/// it, so one that takes its time loses none that the node keeps, and nothing piles up. While the
+/// replica is suspended the reader waits.
+private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable {
+  typealias Failure = FlotillaError
+  /// What there is, and the place behind it.
+  typealias Step = (place: Place, elements: [Element])
+
+  let owner: OpenReplica
+  let start: Place
+  let ask: @Sendable (OpenReplica, Place) async throws(FlotillaError) -> Step
+  /// Is over as soon as the node has answered once.
+  private let first: Task<Result<Step, FlotillaError>, Never>
+
+  init(
+    owner: OpenReplica, start: Place,
+    ask: @escaping @Sendable (OpenReplica, Place) async throws(FlotillaError) -> Step
+  ) {
+    (self.owner, self.start, self.ask) = (owner, start, ask)
+    first = Task {
+      do throws(FlotillaError) {
+        return .success(try await ask(owner, start))
+      } catch {
+        return .failure(error)
       }
-      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  func makeAsyncIterator() -> Iterator { Iterator(news: self) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let news: News
+    /// Nil before the first step.
+    var place: Place?
+    /// What was not given yet, the next one last.
+    var left: [Element] = []
+
+    mutating func next() async throws(FlotillaError) -> Element? { try await next(isolation: nil) }
+
+    mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(FlotillaError) -> Element? {
+      while left.isEmpty {
+        guard !Task.isCancelled, await !news.owner.isClosed else { return nil }
+        do {
+          let step = try await step()
+          (place, left) = (.some(step.place), step.elements.reversed())
+        } catch {
+          if await news.owner.isClosed { return nil }
+          // While it is suspended, or another process takes over, nobody can say.
+          guard error.code == .node else { throw error }
+          place = .some(place ?? news.start)
+          try? await Task.sleep(for: .milliseconds(200))
+        }
+      }
+      return left.popLast()
+    }
+
+    private func step() async throws(FlotillaError) -> Step {
+      guard let place else { return try await news.first.value.get() }
+      return try await news.ask(news.owner, place)
     }
   }
 }

@@ -158,7 +158,7 @@ import Testing
       let start = try await open.nextChanges(since: nil).cursor
       let reader = Task {
         var changes: [OpenReplica.Change] = []
-        for await news in open.changes(since: start) where changes.count < 2 {
+        for try await news in open.changes(since: start) where changes.count < 2 {
           changes += news.changes
           if changes.count == 2 { break }
         }
@@ -166,7 +166,7 @@ import Testing
       }
       try a.write("INSERT INTO line VALUES ('x', 1, 't')")
       _ = try await open.save(["id": .text("1")], in: "item")
-      let changes = await reader.value
+      let changes = try await reader.value
       // In either order: the node may have taken in both together.
       #expect(changes.map(\.table).sorted() == ["item", "line"])
       let line = changes.first { $0.table == "line" }
@@ -182,6 +182,15 @@ import Testing
         try await open.nextChanges(since: "nonsense")
       }
       #expect(error?.code == .usage)
+      // Who would wait for nothing is told.
+      for (cursor, table, code) in [
+        ("nonsense", "line", FlotillaError.Code.usage), (start, "nowhere", .table),
+      ] {
+        let error = await #expect(throws: FlotillaError.self) {
+          for try await _ in open.changes(since: cursor, tables: [table]) {}
+        }
+        #expect(error?.code == code)
+      }
       await open.close()
     }
   }
@@ -223,10 +232,10 @@ import Testing
       for id in ["1", "2", "3"] {
         _ = try await open.save(["id": .text(id)], in: "item").verdict()
       }
-      let first = await take(2, of: open.verdicts(after: 0))
+      let first = try await take(2, of: open.verdicts(after: 0))
       await open.close()
       open = try await Replica.open(b.path, options: options(to: peers))
-      let rest = await take(1, of: open.verdicts(after: first.last?.number))
+      let rest = try await take(1, of: open.verdicts(after: first.last?.number))
       #expect((first + rest).map { $0.key["id"] } == [.text("1"), .text("2"), .text("3")])
       #expect((first + rest).map(\.verdict.verdict) == Array(repeating: "accepted", count: 3))
       await open.close()
@@ -234,10 +243,10 @@ import Testing
   }
 
   private func take<Element: Sendable>(
-    _ count: Int, of stream: AsyncStream<Element>
-  ) async -> [Element] {
+    _ count: Int, of stream: some AsyncSequence<Element, FlotillaError>
+  ) async throws -> [Element] {
     var taken: [Element] = []
-    for await element in stream {
+    for try await element in stream {
       taken.append(element)
       if taken.count == count { break }
     }
