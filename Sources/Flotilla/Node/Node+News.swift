@@ -17,6 +17,13 @@ extension Node {
     -> VerdictNews
   {
     guard let number else { return VerdictNews(last: try await lastTold(), verdicts: []) }
+    let last = position.frontier[position.own]
+    guard number <= last else {
+      throw FlotillaError(
+        .refused,
+        "\(path) has no edit \(number), the last one here is \(last): the file was put back",
+        remedy: "Look at the rows anew, and go on with the verdicts from now on: verdicts().")
+    }
     let deadline = Uptime.now + limit.milliseconds
     while true {
       let age = position.age
@@ -44,7 +51,7 @@ extension Node {
   private func lastTold() async throws(FlotillaError) -> UInt64 {
     try await reporting(path) { () async throws(StoreError) in
       try await store.run { (store) throws(StoreError) in
-        if let first = try store.verdicts.firstWaiting() { return first - 1 }
+        if let first = try store.verdicts.firstWaiting() { return max(first, 1) - 1 }
         return try store.verdicts.lastSettled() ?? store.position.frontier[store.own]
       }
     }

@@ -230,7 +230,7 @@ extension Replica {
       SELECT seq FROM _flotilla_origin
       WHERE id = (SELECT value FROM _flotilla_meta WHERE name = 'origin')
       """)
-    return UInt64(edits.integer ?? 0)
+    return UInt64(clamping: edits.integer ?? 0)
   }
 
   /// The rows that the triggers noted since, as they are now, each once; no more once they hold

@@ -82,7 +82,7 @@ private struct VerdictReading {
     }
     if let found = last[row.table.foldedForNames]?[key] { return RowVerdict(found) }
     if let earlier {
-      let found = try store.verdicts.list(after: earlier - 1, through: earlier).first
+      let found = try store.verdicts.list(after: max(earlier, 1) - 1, through: earlier).first
       return found.map { RowVerdict($0) } ?? .unknown
     }
     // Of what it may not write a replica makes no version that the anchor could judge.

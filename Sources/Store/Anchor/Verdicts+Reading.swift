@@ -17,7 +17,11 @@ extension Verdicts {
         """
         SELECT seq, name, key, verdict, reason, rule FROM _flotilla_verdict
         WHERE seq > ? AND seq <= ? \(repetitions ? "" : "AND at IS NOT 0") ORDER BY seq LIMIT ?
-        """, [.integer(Int64(after)), .integer(Int64(clamping: last)), .integer(Int64(limit))]
+        """,
+        [
+          .integer(Int64(clamping: after)), .integer(Int64(clamping: last)),
+          .integer(Int64(limit)),
+        ]
       ).map { row throws(SQLiteError) in
         let outcome = row[3].string.flatMap(EditVerdict.Outcome.init)
         let (name, key) = (row[1].string ?? "", Key(bytes: row[2].blob ?? []))
@@ -59,7 +63,7 @@ extension Verdicts {
         SELECT max(seq) FROM _flotilla_verdict
         WHERE name = ? AND key = ? AND seq <= ? AND verdict IS NULL
         """, [.string(name), .blob(key.bytes), .integer(Int64(clamping: last))]
-      ).integer.map(UInt64.init)
+      ).integer.map { UInt64(clamping: $0) }
     }
   }
 
@@ -70,7 +74,7 @@ extension Verdicts {
     try reporting { () throws(SQLiteError) in
       try connection.row(
         "SELECT 1 FROM _flotilla_verdict WHERE verdict IS NULL AND seq > ? AND seq <= ? LIMIT 1",
-        [.integer(Int64(after)), .integer(Int64(clamping: last))]) != nil
+        [.integer(Int64(clamping: after)), .integer(Int64(clamping: last))]) != nil
     }
   }
 
@@ -81,7 +85,7 @@ extension Verdicts {
         """
         SELECT seq FROM _flotilla_verdict WHERE verdict IS NOT NULL ORDER BY seq DESC LIMIT 1
         """
-      ).integer.map(UInt64.init)
+      ).integer.map { UInt64(clamping: $0) }
     }
   }
 
@@ -90,7 +94,7 @@ extension Verdicts {
     try reporting { () throws(SQLiteError) in
       try connection.scalar(
         "SELECT min(seq) FROM _flotilla_verdict WHERE verdict IS NULL"
-      ).integer.map(UInt64.init)
+      ).integer.map { UInt64(clamping: $0) }
     }
   }
 

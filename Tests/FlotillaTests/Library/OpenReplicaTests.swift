@@ -238,6 +238,13 @@ import Testing
       let rest = try await take(1, of: open.verdicts(after: first.last?.number))
       #expect((first + rest).map { $0.key["id"] } == [.text("1"), .text("2"), .text("3")])
       #expect((first + rest).map(\.verdict.verdict) == Array(repeating: "accepted", count: 3))
+      // What a file that was put back does not know any more, nobody waits for.
+      for number in [try #require(rest.last?.number) + 1, .max] {
+        let error = await #expect(throws: FlotillaError.self) {
+          for try await _ in open.verdicts(after: number) {}
+        }
+        #expect(error?.code == .refused)
+      }
       await open.close()
     }
   }
