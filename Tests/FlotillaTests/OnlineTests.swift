@@ -35,13 +35,15 @@ import Testing
     try await withAnchor { site, _, client, anchor in
       let node = try await run(client, site, anchor)
       await node.stop()
-      let query = "SELECT text FROM item"
+      let query = "WITH t AS (SELECT text FROM item) SELECT text FROM t"
       let answer = try await client.library.sqlOnline(query, timeout: .seconds(10))
       #expect(answer.verdict == "accepted" && answer.server?.rows == [[.text("first")]])
       await anchor.stop()
       let alone = try await client.library.sqlOnline(query, timeout: .seconds(1))
       #expect(alone.verdict == "pending" && alone.server == nil)
       #expect(alone.local.rows == [[.text("first")]])
+      let plain = try await client.library.sqlOnline("SELECT text FROM item", timeout: .seconds(1))
+      #expect(plain == alone)
     }
   }
 

@@ -82,7 +82,7 @@ extension OpenReplica {
   public func query(
     _ statement: String, _ values: [SQLValue] = [], timeout: Duration = .seconds(10)
   ) throws(FlotillaError) -> QueryResponses {
-    guard !StatementKind(statement).isEdit else {
+    guard !StatementKind(statement).editsRows else {
       throw FlotillaError(
         .usage, "a query asks for rows and changes nothing", remedy: "save, update and remove do.")
     }

@@ -122,7 +122,7 @@ extension Replica {
   private func runQuery(
     _ statement: String, _ local: SQLReport, _ judge: Judge
   ) async throws(FlotillaError) -> OnlineReport {
-    guard local.returnedRows, !StatementKind(statement).isEdit else {
+    guard local.returnedRows, local.isQuery else {
       return OnlineReport(verdict: nil, rows: [], local: local, server: nil)
     }
     let prepared = judge.prepared

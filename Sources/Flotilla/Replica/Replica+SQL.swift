@@ -143,8 +143,7 @@ extension Replica {
 
   /// Refuses a text of several statements: only the first would run.
   private func checkAlone(_ statement: Statement) throws(SQLiteError) {
-    let rest = statement.tail.drop { $0.isWhitespace || $0 == ";" }
-    guard rest.isEmpty || rest.hasPrefix("--") || rest.hasPrefix("/*") else {
+    guard StatementKind.start(of: statement.tail).isEmpty else {
       throw SQLiteError(
         code: 21, message: "one statement at a time, please; nothing was run")
     }
@@ -204,7 +203,8 @@ extension Replica {
     let changes = statement.isReadOnly ? 0 : connection.changes
     statement.reset()
     return SQLReport(
-      columns: columns, rows: rows, changes: changes, returnedRows: !columns.isEmpty)
+      columns: columns, rows: rows, changes: changes, returnedRows: !columns.isEmpty,
+      isQuery: statement.isReadOnly)
   }
 
   /// Whether a statement changed anything but the journal: the triggers note a row before it is

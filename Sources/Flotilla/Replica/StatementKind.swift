@@ -18,8 +18,12 @@ struct StatementKind: Sendable, Equatable {
     character.isLetter || "_=(".contains(character)
   }
 
-  /// True for statements that edit rows and may run inside a transaction.
-  var isEdit: Bool { ["INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"].contains(keyword) }
+  /// True for statements that edit rows and may run inside a transaction; WITH may begin a query,
+  /// too, which SQLite knows when it is prepared.
+  var isEdit: Bool { editsRows || keyword == "WITH" }
+
+  /// Whether the first word alone says that rows are edited.
+  var editsRows: Bool { ["INSERT", "UPDATE", "DELETE", "REPLACE"].contains(keyword) }
 
   /// Why the statement makes no sense by itself; nil if it does.
   ///
@@ -38,13 +42,15 @@ struct StatementKind: Sendable, Equatable {
   }
 
   /// The text without the blanks, comments and empty statements before the first word.
-  private static func start(of sql: String) -> Substring {
+  static func start(of sql: String) -> Substring {
     var rest = sql[...]
     while let first = rest.unicodeScalars.first {
       if first == ";" || first.properties.isWhitespace {
         rest.unicodeScalars.removeFirst()
       } else if rest.hasPrefix("--") {
-        rest = rest.drop { !$0.isNewline }
+        // "extend to and include the next newline character (ASCII code point 0x0a)"
+        // (sqlite.org, SQL Comments).
+        rest = Substring(rest.unicodeScalars.drop { $0 != "\n" })
       } else if rest.hasPrefix("/*") {
         let end = rest.dropFirst(2).firstRange(of: "*/")?.upperBound
         rest = rest[(end ?? rest.endIndex)...]

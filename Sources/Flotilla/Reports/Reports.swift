@@ -219,6 +219,8 @@ public struct SQLReport: Codable, Sendable, Equatable {
   public var changes: Int
   /// True if the statement itself returned rows (SELECT, RETURNING).
   public var returnedRows: Bool
+  /// Whether the statement could change nothing; not in the JSON.
+  var isQuery = false
   /// The rows of tracked tables that the statement touched, as they are now.
   public var touched: [TouchedRow] = []
   /// The last own edit that was folded before; not in the JSON.

@@ -280,6 +280,16 @@ import Testing
         }
         #expect(error?.message.contains("a query asks for rows") == true)
       }
+      // Two statements are refused, whatever stands between them; a query may begin with WITH.
+      for statement in [
+        "SELECT 1; -- then\nDELETE FROM item", "SELECT 1 /* a */; /* b */ SELECT 2",
+      ] {
+        let error = await #expect(throws: FlotillaError.self) { try await open.read(statement) }
+        #expect(error?.message.contains("one statement at a time") == true)
+      }
+      #expect(try await open.read("SELECT 1; -- the end\n;").rows == [[1]])
+      let query = try open.query("WITH n AS (SELECT id FROM item) SELECT id FROM n")
+      for try await answer in query { #expect(answer.report.rows == [["1"]]) }
       let error = await #expect(throws: FlotillaError.self) {
         try await open.save(["id": .text("2")], in: "item").verdict()
       }
