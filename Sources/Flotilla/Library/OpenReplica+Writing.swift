@@ -25,7 +25,7 @@ extension OpenReplica {
   }
 
   private func write(_ row: RowStatement) async throws(FlotillaError) -> Receipt {
-    let report = try await replica.write(row.sql, row.values)
+    let report = try await replica.write(row.sql, row.values, of: row)
     guard report.changes > 0 else { throw row.missing }
     return await receipt(report.touched, after: report.before)
   }

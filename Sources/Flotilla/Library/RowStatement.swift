@@ -1,3 +1,4 @@
+import Replication
 import SQLite
 
 /// The statement that writes one row.
@@ -5,11 +6,16 @@ struct RowStatement {
   let sql: String
   let values: [SQLValue]
   private let table: String
+  /// The columns by which the row is found; nil if it is new.
+  private let keyColumns: [String]?
 
-  private init(_ sql: String, _ values: [SQLValue], _ table: String) {
+  private init(
+    _ sql: String, _ values: [SQLValue], _ table: String, foundBy key: [String: SQLValue]? = nil
+  ) {
     self.sql = sql
     self.values = values
     self.table = table
+    keyColumns = key?.keys.sorted()
   }
 
   static func save(_ row: [String: SQLValue], in table: String) -> RowStatement {
@@ -31,14 +37,41 @@ struct RowStatement {
     let settings = columns.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
     return RowStatement(
       "UPDATE main.\(quoted(table)) SET \(settings) WHERE \(try condition(key, table))",
-      columns.map { values[$0] ?? .null } + Self.values(key), table)
+      columns.map { values[$0] ?? .null } + Self.values(key), table, foundBy: key)
   }
 
   static func remove(
     _ table: String, key: [String: SQLValue]
   ) throws(FlotillaError) -> RowStatement {
     RowStatement(
-      "DELETE FROM main.\(quoted(table)) WHERE \(try condition(key, table))", values(key), table)
+      "DELETE FROM main.\(quoted(table)) WHERE \(try condition(key, table))", values(key), table,
+      foundBy: key)
+  }
+
+  /// What is wrong if there may be several rows with these columns; nil if there is one at most.
+  func objection(on connection: Connection) throws(SQLiteError) -> FlotillaError? {
+    guard let keyColumns else { return nil }
+    let names = Set(keyColumns.map(\.foldedForNames))
+    // An INTEGER PRIMARY KEY has no index; an expression in one has no name.
+    let columns = try connection.rows(
+      """
+      SELECT '', name FROM pragma_table_info(?1) WHERE pk > 0
+      UNION ALL SELECT i.name, c.name
+      FROM pragma_index_list(?1) AS i, pragma_index_info(i.name) AS c
+      WHERE i."unique" AND NOT i.partial
+      """, [.string(table)])
+    let keys = Dictionary(grouping: columns) { $0[0].string ?? "" }
+    let isOne = keys.values.contains { columns in
+      columns.allSatisfy { $0[1].string.map { names.contains($0.foldedForNames) } ?? false }
+    }
+    if isOne { return nil }
+    let key = (keys[""] ?? []).compactMap { $0[1].string }
+    return FlotillaError(
+      .usage,
+      "\(keyColumns.joined(separator: ", ")) is not the key of a row of \(table)"
+        + (key.isEmpty ? "" : ", which is \(key.joined(separator: ", "))")
+        + "; nothing was changed",
+      remedy: "For several rows at a time: transaction { try $0.run(\"UPDATE …\") }")
   }
 
   /// What is wrong if it has changed nothing.

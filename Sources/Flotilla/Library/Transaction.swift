@@ -34,16 +34,22 @@ public final class Transaction {
   public func run(
     _ statement: String, _ values: [SQLValue] = []
   ) throws(FlotillaError) -> SQLReport {
+    try run(statement, values, of: nil)
+  }
+
+  private func run(
+    _ statement: String, _ values: [SQLValue], of row: RowStatement?
+  ) throws(FlotillaError) -> SQLReport {
     guard !isOver else {
       throw FlotillaError(.usage, "this transaction is over; nothing of it is kept")
     }
     // ON CONFLICT ROLLBACK, RAISE(ROLLBACK): SQLite has undone what came before, too.
     defer { if connection.isAutocommit { isOver = true } }
-    return try replica.runInside(statement, values, on: connection)
+    return try replica.runInside(statement, values, of: row, on: connection)
   }
 
   private func write(_ row: RowStatement) throws(FlotillaError) {
-    guard try run(row.sql, row.values).changes > 0 else { throw row.missing }
+    guard try run(row.sql, row.values, of: row).changes > 0 else { throw row.missing }
   }
 }
 

@@ -23,15 +23,16 @@ extension Replica {
 
   /// Runs one statement with values for its question marks, and gives all rows that it touched.
   func write(
-    _ statement: String, _ values: [SQLValue] = [], shownRows: Int = .max,
-    patience: Duration = Self.lockPatience, mayChange: Bool = true, refusesPutBacks: Bool = false
+    _ statement: String, _ values: [SQLValue] = [], of row: RowStatement? = nil,
+    shownRows: Int = .max, patience: Duration = Self.lockPatience, mayChange: Bool = true,
+    refusesPutBacks: Bool = false
   ) async throws(FlotillaError) -> SQLReport {
     let replica = self
     try await takeInTables()
     return try await offPool { () throws(FlotillaError) in
       _ = try OpeningCheck(path: replica.path, sidecar: replica.sidecar).check()
       let report = try replica.run(
-        statement, values.map(\.stored), shownRows: shownRows, patience: patience,
+        statement, values.map(\.stored), of: row, shownRows: shownRows, patience: patience,
         mayChange: mayChange, refusesPutBacks: refusesPutBacks)
       let isEdit = ["UPDATE", "DELETE"].contains {
         statement.drop(while: \.isWhitespace).uppercased().hasPrefix($0)
@@ -57,8 +58,8 @@ extension Replica {
   }
 
   private func run(
-    _ statement: String, _ values: [SQLite.Value], shownRows: Int, patience: Duration,
-    mayChange: Bool, refusesPutBacks: Bool
+    _ statement: String, _ values: [SQLite.Value], of row: RowStatement?, shownRows: Int,
+    patience: Duration, mayChange: Bool, refusesPutBacks: Bool
   ) throws(FlotillaError) -> SQLReport {
     var refusal: FlotillaError?
     do {
@@ -73,6 +74,8 @@ extension Replica {
       // run inside one (VACUUM, some PRAGMAs) runs alone.
       guard kind.isEdit else { return try run(prepared, on: connection) }
       return try connection.transaction { () throws(SQLiteError) in
+        refusal = try row?.objection(on: connection)
+        if let refusal { throw SQLiteError(code: 4, message: refusal.message) }
         let last = try lastJournalEntry(on: connection)
         let before = try ownEdits(on: connection)
         let changesBefore = connection.totalChanges
@@ -94,8 +97,10 @@ extension Replica {
 
   /// Runs one statement inside a transaction that is open: a query, or an edit of rows.
   func runInside(
-    _ statement: String, _ values: [SQLValue], on connection: Connection
+    _ statement: String, _ values: [SQLValue], of row: RowStatement? = nil,
+    on connection: Connection
   ) throws(FlotillaError) -> SQLReport {
+    var refusal: FlotillaError?
     do throws(SQLiteError) {
       let prepared = try prepare(statement, on: connection)
       let kind = StatementKind(prepared.sql)
@@ -104,10 +109,12 @@ extension Replica {
         throw SQLiteError(
           code: 21, message: "\(kind.keyword) does not belong in a transaction of edits")
       }
+      refusal = try row?.objection(on: connection)
+      if let refusal { throw SQLiteError(code: 4, message: refusal.message) }
       try prepared.bind(values.map(\.stored))
       return try run(prepared, on: connection)
     } catch {
-      throw statementError(error)
+      throw refusal ?? statementError(error)
     }
   }
 

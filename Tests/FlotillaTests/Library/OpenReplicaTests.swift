@@ -273,6 +273,23 @@ import Testing
         try await open.update("item", key: ["id": .text("9")], set: ["text": .text("x")])
       }
       await #expect(throws: FlotillaError.self) { try await open.remove("item", key: [:]) }
+      // Of a part of a key there may be many rows, and of any other column.
+      try a.write("INSERT INTO line VALUES ('x', 1, 'a'), ('x', 2, 'b'), ('y', 1, 'c')")
+      for key: [String: SQLValue] in [["item": "x"], ["text": "c"]] {
+        let part = await #expect(throws: FlotillaError.self) {
+          try await open.remove("line", key: key)
+        }
+        #expect(part?.code == .usage && part?.message.contains("item, number") == true)
+        let inside = await #expect(throws: FlotillaError.self) {
+          try await open.transaction { try $0.update("line", key: key, set: ["text": "z"]) }
+        }
+        #expect(inside?.code == .usage)
+      }
+      #expect(try a.rows("SELECT group_concat(text, '') FROM line") == ["abc"])
+      try a.write("CREATE UNIQUE INDEX t ON line(text)")
+      _ = try await open.update("line", key: ["TEXT": "c"], set: ["number": 7])
+      _ = try await open.remove("line", key: ["Item": "y", "number": 7, "text": "c"])
+      #expect(try a.rows("SELECT group_concat(text, '') FROM line") == ["ab"])
       #expect(throws: FlotillaError.self) { try open.query("DELETE FROM item") }
       for statement in ["DROP TABLE item", "PRAGMA user_version = 7", "VACUUM"] {
         let error = await #expect(throws: FlotillaError.self) {
