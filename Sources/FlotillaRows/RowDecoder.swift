@@ -43,10 +43,13 @@ struct RowDecoder {
     case (is SQLValue.Type, _): found = value
     case (is Data.Type, .blob(let bytes)): found = Data(bytes)
     case (_, .blob(let bytes)) where Value.self == [UInt8].self: found = bytes
-    case (is URL.Type, .text(let text)): found = URL(string: text)
-    case (is Decimal.Type, .text(let text)): found = Decimal(string: text)
+    case (is URL.Type, .text(let text)):
+      found = try URL(string: text).map { try same($0, written: $0.absoluteString, as: text) }
+    case (is UUID.Type, .text(let text)):
+      found = try UUID(uuidString: text).map { try same($0, written: $0.uuidString, as: text) }
+    case (is Decimal.Type, .text(let text)): found = decimal(of: text)
     case (is Decimal.Type, .integer(let number)): found = Decimal(number)
-    case (is Decimal.Type, .real(let number)): found = Decimal(string: number.description)
+    case (is Decimal.Type, .real(let number)): found = decimal(of: number.description)
     case (is Date.Type, .text(let text)): found = RowDate.date(of: text)
     case (is Date.Type, .integer(let seconds)): found = Date(timeIntervalSince1970: Double(seconds))
     case (is Date.Type, .real(let seconds)): found = Date(timeIntervalSince1970: seconds)
@@ -56,6 +59,27 @@ struct RowDecoder {
     }
     guard let found = found as? Value else { throw misfit(value, type) }
     return found
+  }
+
+  /// Refuses a text that would be written back as another one: that may be the key of another row.
+  private static func same<Value>(_ value: Value, written: String, as text: String) throws -> Value
+  {
+    guard written.utf8.elementsEqual(text.utf8) else {
+      throw Unfit("it holds a TEXT that \(Value.self) writes otherwise; read it as a String")
+    }
+    return value
+  }
+
+  /// A number that takes the whole text and loses none of its digits; nil for anything else.
+  private static func decimal(of text: String) -> Decimal? {
+    let pattern = /[+-]?([0-9]*)\.?([0-9]*)(?:[eE][+-]?[0-9]{1,3})?/
+    guard let (_, whole, fraction) = text.wholeMatch(of: pattern)?.output,
+      !(whole.isEmpty && fraction.isEmpty), let number = Decimal(string: text), number.isFinite
+    else { return nil }
+    let digits = (whole + fraction).drop { $0 == "0" }
+    let zeros = digits.reversed().prefix { $0 == "0" }.count
+    guard digits.count - zeros <= 38, digits.isEmpty == number.isZero else { return nil }
+    return number
   }
 
   /// Says nothing of what the value is: messages end up in logs.

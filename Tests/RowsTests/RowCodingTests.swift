@@ -95,6 +95,18 @@ import Testing
     #expect(error(Data.self, "x")?.contains("which is no Data") == true)
     #expect(error(Date.self, "2026-02-30")?.contains("which is no Date") == true)
     #expect(error([Int].self, "[1")?.contains("it holds no JSON") == true)
+    // What would be written back as another text, or not in full.
+    let id = "e621e1f8-c36c-495a-93fc-0c247a3e6e5f"
+    #expect(error(UUID.self, .text(id))?.contains("UUID writes otherwise") == true)
+    #expect(error(URL?.self, "http://a/ä b")?.contains("URL writes otherwise") == true)
+    let long = "12345678901234567890123456789012345678.9"
+    for text in ["1,234.50", "1 ", "x", "", ".", "1.5e", "nan", long] {
+      #expect(error(Decimal.self, .text(text))?.contains("which is no Decimal") == true, "\(text)")
+    }
+    let prices = ["1.50", "-0.05", "+7", "1e3", "0", "00012.10"].map {
+      try? RowDecoder.value(One<Decimal>.self, of: ["a": .text($0)]).a
+    }
+    #expect(prices == [1.5, -0.05, 7, 1000, 0, 12.1].map { Decimal($0 * 100) / 100 })
     #expect(error(UUID.self, "x") != nil && error(Colour.self, "blue") != nil)
     let missing = #expect(throws: FlotillaError.self) {
       try RowDecoder.value(One<Int>.self, of: [:])
