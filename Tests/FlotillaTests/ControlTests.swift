@@ -41,6 +41,23 @@ extension NodeTests {
       }
     }
 
+    @Test func `says that a request is too long`() async throws {
+      try await TestSite.with { site in
+        let a = try await site.replica("a")
+        _ = try await site.run(a)
+        let names = (0..<2_000).map { "table of a very long name, number \($0)" }
+        let unknown = await #expect(throws: FlotillaError.self) {
+          try await a.library.untrack(names)
+        }
+        #expect(unknown?.message.contains("number 0") == true)
+        let error = await #expect(throws: FlotillaError.self) {
+          try await a.library.untrack(Array(repeating: names, count: 20).flatMap { $0 })
+        }
+        #expect(error?.code == .refused)
+        #expect(error?.message.contains("no request of more than 1 MiB") == true)
+      }
+    }
+
     @Test func `answers many at once, also beside clients that say nothing`() async throws {
       try await TestSite.with { site in
         let a = try await site.replica("a")

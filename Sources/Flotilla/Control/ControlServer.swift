@@ -4,8 +4,8 @@ import Network
 
 /// Answers the commands of the database's owner on a socket that nobody else may use.
 actor ControlServer {
-  /// A request is at most this long.
-  static let longestRequest = 64 << 10
+  /// A request is at most this long, in bytes: the names of some 20,000 tables.
+  static let longestRequest = 1 << 20
 
   /// Sent again and again until the answer is ready: a client tells work from a node that hangs.
   /// Who begins a request with one gets lines of `WorkProgress` instead, where there is news.
@@ -82,7 +82,10 @@ actor ControlServer {
       }
       let line = await Self.requestLine(from: channel)
       alarm.cancel()
-      if let line, let request = ControlRequest(line: line) {
+      if let line, line.count > Self.longestRequest {
+        try? await channel.write([UInt8](await Self.tooLong()))
+        channel.finishWriting()
+      } else if let line, let request = ControlRequest(line: line) {
         self.clients[number]?.hasAsked = true
         let reply = await self.reply(
           to: request, on: channel, tellingProgress: line.first == Self.blank)
@@ -117,15 +120,23 @@ actor ControlServer {
     return reply
   }
 
+  /// What comes up to a line end; nil if none comes. Of a line that is too long the beginning is
+  /// kept, and all is read: who is not done with writing would hear no answer.
   private static func requestLine(from channel: SocketChannel) async -> [UInt8]? {
     var line: [UInt8] = []
-    while !line.contains(0x0A), line.count < longestRequest {
-      guard let bytes = try? await channel.read(upTo: 16 << 10), !bytes.isEmpty else {
-        return nil
-      }
-      line += bytes
+    while let bytes = try? await channel.read(upTo: 16 << 10), !bytes.isEmpty {
+      if line.count <= longestRequest { line += bytes }
+      if bytes.contains(0x0A) { return line }
     }
-    return line
+    return nil
+  }
+
+  private static func tooLong() async -> Data {
+    await controlReply { () async throws(FlotillaError) -> Done in
+      throw FlotillaError(
+        .refused, "the node takes no request of more than \(longestRequest >> 20) MiB",
+        remedy: "Name fewer tables at a time.")
+    }
   }
 }
 
