@@ -189,6 +189,81 @@ extension BadInputTests {
       }
     }
 
+    /// A user of the machine who owns a database, and no other file here.
+    private static let clinic = "65534"
+    /// What he says in the folder, which is his, too.
+    private func say(_ words: String..., in desk: Desk) async throws -> Outcome {
+      try await desk.run(
+        [
+          "setpriv", "--reuid=\(Self.clinic)", "--regid=\(Self.clinic)", "--clear-groups", "env",
+          "XDG_RUNTIME_DIR=\(desk.folder)", "flotilla",
+        ] + words)
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+    func `what root makes beside a database belongs to the owner of the database`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.make("b.db")
+        #expect(chown(desk.folder, 65_534, 65_534) == 0)
+        let script = """
+          chown \(Self.clinic):\(Self.clinic) a.db b.db
+          set -e
+          flotilla init a.db --all --name first
+          flotilla run a.db --background --no-discovery --listen 127.0.0.1:0
+          port=$(sed -n 's/.*listens on port \\([0-9]*\\).*/\\1/p' a.db-flotilla/node.log | tail -1)
+          code=$(flotilla invite a.db)
+          flotilla join b.db $code --at 127.0.0.1:$port --name second
+          flotilla export-site-key a.db key.txt
+          flotilla token a.db add desk
+          flotilla sync b.db 127.0.0.1:$port
+          find a.db* b.db* ! \\( -user \(Self.clinic) -group \(Self.clinic) \\)
+          flotilla stop a.db
+          rm a.db-flotilla/ledger b.db-flotilla/ledger
+          flotilla sync a.db || true; flotilla sync b.db || true
+          find a.db* b.db* ! \\( -user \(Self.clinic) -group \(Self.clinic) \\)
+          stat -c '%u %n' key.txt a.db-flotilla/ledger
+          """
+        let outcome = try await desk.run("sh", "-c", script, within: 120)
+        let found = outcome.output.split(separator: "\n")
+        #expect(!found.contains { $0.hasPrefix("a.db") || $0.hasPrefix("b.db") }, "\(outcome)")
+        #expect(found.suffix(2) == ["0 key.txt", "65534 a.db-flotilla/ledger"], "\(outcome)")
+        for name in ["a.db", "b.db"] {
+          let status = try await say("status", name, "--json", in: desk)
+          #expect(status.output.contains(#""running":false"#), "\(status)")
+        }
+      }
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+    func `a note that its owner cannot read is not damaged, and nothing is taken out for it`()
+      async throws
+    {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        let script = """
+          flotilla init a.db --all && chown -R \(Self.clinic) a.db* .
+          chown 0 a.db-flotilla/node.json
+          """
+        #expect(try await desk.run("sh", "-c", script).status == 0)
+        let note = desk.path("a.db-flotilla/node.json")
+        for outcome in [
+          try await say("status", "a.db", in: desk),
+          try await say("leave", "a.db", "--force", in: desk),
+        ] {
+          #expect(outcome.status == 1)
+          #expect(outcome.error.contains("cannot read \(note): Permission denied"), "\(outcome)")
+          #expect(
+            outcome.error.contains("sudo chown --reference=\(desk.path("a.db")) \(note)"),
+            "\(outcome)")
+        }
+        #expect(access(desk.path("a.db-flotilla/keys/site.key"), F_OK) == 0)
+        #expect(chown(note, 65_534, 65_534) == 0)
+        let status = try await say("status", "a.db", "--json", in: desk)
+        #expect(status.output.contains(#""running":false"#), "\(status)")
+      }
+    }
+
     @Test(.enabled(if: getuid() == 0, "only root can become another user"))
     func `another user is not answered on the control socket`() async throws {
       try await Desk.with { desk in

@@ -98,7 +98,7 @@ package struct TokenFile: Sendable {
   func change<Result>(
     _ body: (inout [AccessToken]) throws(FlotillaError) -> Result
   ) throws(FlotillaError) -> Result {
-    let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    let lock = OwnFile.open(path + ".lock", O_RDWR)
     guard lock >= 0 else { throw FlotillaError.file("cannot open \(path).lock") }
     defer { close(lock) }
     while flock(lock, LOCK_EX) != 0 {

@@ -67,7 +67,7 @@ extension Replica {
           .refused, "\(file) exists already", remedy: "Give a name that is free.")
       }
       let text = SiteKeyText(key).text(site: store.siteName)
-      try SecretFile.write(Array(text.utf8), to: file)
+      try SecretFile.write(Array(text.utf8), toNamed: file)
       var record = try sidecar.record()
       record.isSiteKeyExported = true
       try sidecar.save(record)

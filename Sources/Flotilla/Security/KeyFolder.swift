@@ -19,7 +19,7 @@ struct KeyFolder: Sendable {
 
   /// Makes the folder with the keys of a new member.
   func create(_ keys: NodeKeys) throws(FlotillaError) {
-    _ = try OwnFolder.make(folder)
+    _ = try OwnFolder.make(folder, forOwnerOf: database)
     try write(keys.node.pem, to: nodePath)
     if let site = keys.site { try write(site.pem, to: sitePath) }
   }
@@ -94,7 +94,7 @@ struct KeyFolder: Sendable {
   }
 
   private func read(_ path: String) throws(FlotillaError) -> String? {
-    guard access(path, F_OK) == 0 else { return nil }
+    guard access(path, F_OK) == 0 || errno != ENOENT else { return nil }
     do {
       return try String(contentsOfFile: path, encoding: .utf8)
     } catch {

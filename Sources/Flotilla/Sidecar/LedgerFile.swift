@@ -19,7 +19,7 @@ final class LedgerFile: Ledger {
   init(path: String, record: LifeRecord) throws(FlotillaError) {
     self.path = path
     self.record = record
-    descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    descriptor = OwnFile.open(path, O_WRONLY)
     guard descriptor >= 0 else { throw FlotillaError.file("cannot write \(path)") }
     guard write(), fsync(descriptor) == 0 else {
       let error = FlotillaError.file("cannot write \(path)")

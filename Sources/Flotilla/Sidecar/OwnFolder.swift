@@ -11,13 +11,18 @@ enum OwnFolder {
     return lstat(path, &status) == 0
   }
 
-  /// Makes it; false if it was there, and is this user's alone.
-  static func make(_ path: String) throws(FlotillaError) -> Bool {
-    if mkdir(path, 0o700) == 0 { return true }
+  /// Makes it for the owner of `place`; false if it was there, and is that owner's alone.
+  static func make(_ path: String, forOwnerOf place: String) throws(FlotillaError) -> Bool {
+    if mkdir(path, 0o700) == 0 {
+      let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      OwnFile.give(folder, toOwnerOf: place)
+      close(folder)
+      return true
+    }
     guard errno == EEXIST else { throw FlotillaError.file("cannot make the folder \(path)") }
     var status = stat()
     guard lstat(path, &status) == 0 else { throw FlotillaError.file("cannot look at \(path)") }
-    guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
+    guard status.st_mode & S_IFMT == S_IFDIR, OwnFile.isOwner(status.st_uid, of: place) else {
       let isLink = status.st_mode & S_IFMT == S_IFLNK
       throw FlotillaError(
         .permissions,

@@ -45,7 +45,7 @@ struct PairingNote: Sendable {
     guard let data = try? JSONEncoder().encode(record) else {
       throw FlotillaError(.system, "cannot write \(path)")
     }
-    let isMade = try OwnFolder.make(sidecar.folder)
+    let isMade = try OwnFolder.make(sidecar.folder, forOwnerOf: sidecar.database)
     do {
       try SecretFile.write(Array(data), to: path)
     } catch {

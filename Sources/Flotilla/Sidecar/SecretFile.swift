@@ -2,23 +2,37 @@ import Glibc
 
 /// A file that appears whole or not at all, readable by its owner alone.
 package enum SecretFile {
+  /// Writes a file in the folder beside a database, for the owner of that folder.
   package static func write(_ bytes: [UInt8], to path: String) throws(FlotillaError) {
+    // All names in that folder are Flotilla's: what is there was left by a process that was killed.
     let new = path + ".new"
-    // Somebody else may have made it, to read what is written into it.
     unlink(new)
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw FlotillaError.file("cannot write \(path)") }
-    let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    try put(bytes, into: OwnFile.open(new, O_WRONLY | O_EXCL), new, to: path)
+  }
+
+  /// Writes a file that a person names, for who runs this.
+  package static func write(_ bytes: [UInt8], toNamed path: String) throws(FlotillaError) {
+    let new = path + ".new"
+    unlink(new)
+    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    try put(bytes, into: file, new, to: path)
+  }
+
+  /// Fills the file `new`, which was opened, and gives it its name.
+  private static func put(
+    _ bytes: [UInt8], into file: Int32, _ new: String, to path: String
+  ) throws(FlotillaError) {
+    guard file >= 0 else { throw FlotillaError.file("cannot write \(path)") }
+    let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
     // The new name may reach the disk before the bytes do; then a power cut would leave an empty
     // file.
-    guard count == bytes.count, fsync(descriptor) == 0 else {
-      let error = FlotillaError.file("cannot write \(path)")
-      close(descriptor)
+    var code = count == bytes.count && fsync(file) == 0 ? 0 : errno
+    close(file)
+    if code == 0, rename(new, path) != 0 { code = errno }
+    guard code == 0 else {
       unlink(new)
-      throw error
+      throw FlotillaError.file("cannot write \(path)", code)
     }
-    close(descriptor)
-    guard rename(new, path) == 0 else { throw FlotillaError.file("cannot write \(path)") }
   }
 }
 

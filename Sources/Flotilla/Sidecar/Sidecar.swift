@@ -79,7 +79,7 @@ struct Sidecar: Sendable {
   /// aside, for there may be no others of their site.
   @discardableResult
   func create(node: String) throws(FlotillaError) -> Bool {
-    let isMade = try OwnFolder.make(folder)
+    let isMade = try OwnFolder.make(folder, forOwnerOf: database)
     do {
       if !isMade { try OwnFolder.setAside(folder + "/keys") }
       try save(Record(node: node, port: nil))
@@ -90,15 +90,26 @@ struct Sidecar: Sendable {
     return isMade
   }
 
+  /// What is remembered. A file that cannot be read is neither missing nor damaged: nobody is told
+  /// to give its node up.
   func record() throws(FlotillaError) -> Record {
-    do {
-      let data = try Data(contentsOf: URL(fileURLWithPath: recordPath))
-      return try JSONDecoder().decode(Record.self, from: data)
-    } catch {
-      throw FlotillaError(
-        .movedWithoutFolder, "\(recordPath) is missing or damaged",
-        remedy: "Restore the folder \(folder), or: flotilla leave \(database) --force")
+    if access(recordPath, F_OK) == 0 || errno != ENOENT {
+      let bytes: [UInt8]
+      do throws(FlotillaError) {
+        bytes = try ShortFile.read(recordPath)
+      } catch {
+        let (file, path) = (shellWord(recordPath), shellWord(database))
+        throw FlotillaError(
+          error.code, error.message,
+          remedy: error.code == .readOnly
+            ? "Run as the owner of the database; if the file is another user's: "
+              + "sudo chown --reference=\(path) \(file)" : error.remedy)
+      }
+      if let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)) { return record }
     }
+    throw FlotillaError(
+      .movedWithoutFolder, "\(recordPath) is missing or damaged",
+      remedy: "Restore the folder \(folder), or: flotilla leave \(shellWord(database)) --force")
   }
 
   func save(_ record: Record) throws(FlotillaError) {
@@ -127,7 +138,7 @@ struct Sidecar: Sendable {
 
   /// Takes the lock that one process at a time holds; nil if another one has it.
   func lock() throws(FlotillaError) -> FileLock? {
-    let descriptor = open(lockPath, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    let descriptor = OwnFile.open(lockPath, O_RDWR)
     guard descriptor >= 0 else {
       guard errno == ENOENT else { throw FlotillaError.file("cannot open \(lockPath)") }
       throw FlotillaError(

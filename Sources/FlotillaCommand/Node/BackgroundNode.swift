@@ -17,7 +17,7 @@ struct BackgroundNode {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw Self.failure(errno) }
     let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
-    let output = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    let output = OwnFile.open(log, O_WRONLY | O_APPEND)
     let code = errno
     guard output >= 0 else {
       for file in [nothing, ends[0], ends[1]] { close(file) }

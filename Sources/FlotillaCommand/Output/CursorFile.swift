@@ -22,6 +22,6 @@ struct CursorFile: Sendable {
 
   /// Puts another one there: whole and on disk, or not at all.
   func write(_ cursor: String) throws(FlotillaError) {
-    try SecretFile.write(Array((cursor + "\n").utf8), to: path)
+    try SecretFile.write(Array((cursor + "\n").utf8), toNamed: path)
   }
 }
