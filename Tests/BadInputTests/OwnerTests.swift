@@ -161,6 +161,8 @@ extension BadInputTests {
             "600 a.db-flotilla/keys/invitations.json", "600 a.db-flotilla/keys/node.key",
             "600 a.db-flotilla/keys/site.key", "600 out",
           ], "\(outcome)")
+        // A file of the user's that has nearly the same name.
+        #expect(try desk.names("out").sorted() == ["out", "out.new"])
       }
     }
 

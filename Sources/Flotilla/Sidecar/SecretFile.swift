@@ -10,10 +10,9 @@ package enum SecretFile {
     try put(bytes, into: OwnFile.open(new, O_WRONLY | O_EXCL), new, to: path)
   }
 
-  /// Writes a file that a person names, for who runs this.
+  /// Writes a file that a person names, for who runs this. Whatever else is there stays.
   package static func write(_ bytes: [UInt8], toNamed path: String) throws(FlotillaError) {
-    let new = path + ".new"
-    unlink(new)
+    let new = "\(path).\(RandomNumbers.serviceName()).new"
     let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     try put(bytes, into: file, new, to: path)
   }
