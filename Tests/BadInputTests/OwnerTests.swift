@@ -266,6 +266,37 @@ extension BadInputTests {
       }
     }
 
+    @Test(.enabled(if: access("/usr/bin/strace", X_OK) == 0, "there is no strace here"))
+    func `a new name is on disk before a command tells that it is done`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        for (words, renamed) in [
+          (["init", "a.db", "--all"], "a.db-flotilla/keys/site.key"),
+          (["export-site-key", "a.db", "out"], "out"),
+          (["token", "a.db", "add", "desk"], "a.db-flotilla/tokens.json"),
+        ] {
+          let outcome = try await desk.run(
+            ["strace", "-f", "-y", "-o", "calls", "-e", "trace=rename,renameat,renameat2,fsync"]
+              + ["flotilla"] + words)
+          #expect(outcome.status == 0, "\(outcome)")
+          let calls = try String(contentsOfFile: desk.path("calls"), encoding: .utf8)
+            .split(separator: "\n")
+          let place = try #require(
+            calls.firstIndex { $0.contains("rename") && $0.contains("\(renamed)\")") }, "\(calls)")
+          let folder = URL(filePath: desk.path(renamed)).deletingLastPathComponent().path
+          #expect(
+            calls[place...].contains { $0.contains("fsync(") && $0.contains("<\(folder)>") },
+            "\(calls)")
+          if renamed == "out" {
+            // That it was exported is noted after that.
+            let noted = calls.lastIndex { $0.contains("rename") && $0.contains("node.json\")") }
+            let synced = calls.firstIndex { $0.contains("fsync(") && $0.contains("<\(folder)>") }
+            #expect(try #require(noted) > #require(synced), "\(calls)")
+          }
+        }
+      }
+    }
+
     @Test(.enabled(if: getuid() == 0, "only root can become another user"))
     func `another user is not answered on the control socket`() async throws {
       try await Desk.with { desk in

@@ -17,6 +17,12 @@ enum OwnFolder {
       let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       OwnFile.give(folder, toOwnerOf: place)
       close(folder)
+      do {
+        try sync(OwnFile.folder(of: path))
+      } catch {
+        rmdir(path)
+        throw error
+      }
       return true
     }
     guard errno == EEXIST else { throw FlotillaError.file("cannot make the folder \(path)") }
@@ -38,6 +44,18 @@ enum OwnFolder {
         remedy: "chmod 700 \(shellWord(path))")
     }
     return false
+  }
+
+  /// Has the names in a folder on disk: without that a power cut may bring back what was replaced.
+  ///
+  /// "Calling fsync() does not necessarily ensure that the entry in the directory containing the
+  /// file has also reached disk" (fsync(2)). Where a file system has no such call (EINVAL), or the
+  /// folder may be written and not read (EACCES), nobody can do more.
+  static func sync(_ folder: String) throws(FlotillaError) {
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    guard descriptor < 0 || fsync(descriptor) != 0, errno != EINVAL, errno != EACCES else { return }
+    throw FlotillaError.file("cannot write in the folder \(folder)")
   }
 
   /// Gives what is there another name: `keys.old`, `keys.old-2`, …

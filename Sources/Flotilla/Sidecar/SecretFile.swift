@@ -17,7 +17,7 @@ package enum SecretFile {
     try put(bytes, into: file, new, to: path)
   }
 
-  /// Fills the file `new`, which was opened, and gives it its name.
+  /// Fills the file `new`, which was opened, and gives it its name. All is on disk then.
   private static func put(
     _ bytes: [UInt8], into file: Int32, _ new: String, to path: String
   ) throws(FlotillaError) {
@@ -32,6 +32,7 @@ package enum SecretFile {
       unlink(new)
       throw FlotillaError.file("cannot write \(path)", code)
     }
+    try OwnFolder.sync(OwnFile.folder(of: path))
   }
 }
 
