@@ -22,6 +22,46 @@ import Testing
     #expect(try String(contentsOfFile: path + ".old", encoding: .utf8) == "second line\n")
   }
 
+  @Test func `goes on as it is where no new file can be made, until one can`() throws {
+    let folder = NSTemporaryDirectory() + "log-\(UUID().uuidString)-flotilla"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/node.log"
+    // What is in the way of the new file, which has another name first.
+    try FileManager.default.createDirectory(
+      atPath: path + ".new", withIntermediateDirectories: true)
+    let log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    defer { close(log) }
+    func say(_ text: String) {
+      LogRotation.rotate(log, most: 10)
+      _ = write(log, text, text.utf8.count)
+    }
+    say("first line\n")
+    say("second line\n")
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "first line\nsecond line\n")
+    rmdir(path + ".new")
+    say("third line\n")
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "third line\n")
+    #expect(
+      try String(contentsOfFile: path + ".old", encoding: .utf8) == "first line\nsecond line\n")
+  }
+
+  @Test func `is begun anew once, however many threads find it long`() throws {
+    let folder = NSTemporaryDirectory() + "log-\(UUID().uuidString)-flotilla"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/node.log"
+    let log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    defer { close(log) }
+    for number in 0..<200 {
+      let text = "a line of the number \(number)\n"
+      _ = write(log, text, text.utf8.count)
+      DispatchQueue.concurrentPerform(iterations: 4) { _ in LogRotation.rotate(log, most: 10) }
+      let old = try String(contentsOfFile: path + ".old", encoding: .utf8)
+      #expect(old == text)
+      guard old == text else { break }
+    }
+  }
+
   @Test func `another file is left alone`() throws {
     let path = NSTemporaryDirectory() + "log-\(UUID().uuidString)"
     let file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
