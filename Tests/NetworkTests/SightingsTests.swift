@@ -90,6 +90,33 @@ import Testing
     #expect(told == [[], [.lost("true")]])
   }
 
+  @Test func `is looked at when all before it lead somewhere, and where a place is free`() throws {
+    var sightings = Sightings()
+    for number in 0..<Sightings.limit {
+      let name = "true\(number)"
+      _ = sightings.appeared(sighting(name))
+      _ = sightings.resolved(sighting(name), to: try service(name, "10.0.0.1:5"))
+    }
+    let isNew = sightings.appeared(sighting("late"), domain: "local")
+    let next = sightings.next()
+    #expect(!isNew && next?.sighting == sighting("late") && next?.domain == "local")
+    // What was resolved longest ago makes room; its end is told all the same.
+    #expect(next?.done == sighting("true0"))
+    let told = [sightings.settled(), [sightings.vanished(sighting("true0"))].compactMap(\.self)]
+    #expect(told == [[], [.lost("true0")]])
+    let none = sightings.next()?.sighting
+    #expect(none == nil)
+
+    // All places are of announcements that are looked at: the next one waits until one is free.
+    sightings.restart()
+    for number in 0...Sightings.limit { _ = sightings.appeared(sighting("false\(number)")) }
+    let early = sightings.next()?.sighting
+    #expect(early == nil)
+    _ = sightings.vanished(sighting("false3"))
+    let free = sightings.next()
+    #expect(free?.sighting == sighting("false\(Sightings.limit)") && free?.done == nil)
+  }
+
   @Test func `has a bound`() {
     var sightings = Sightings()
     let taken = (0..<1000).filter { sightings.appeared(sighting("n\($0)")) }

@@ -116,11 +116,13 @@ final class DiscoveryLoop {
     case .appeared(let sighting, let domain, let isOurs):
       // Another process on this machine is a peer; our own record is not, also when an earlier
       // session has announced it.
-      guard !isOurs, sightings.appeared(sighting, domain: domain) else { return }
+      guard !isOurs else { return }
+      guard sightings.appeared(sighting, domain: domain) else { return lookAtNext(session) }
       session.resolve(sighting, domain: domain)
     case .vanished(let sighting):
       session.stopResolving(sighting)
       tell(sightings.vanished(sighting))
+      lookAtNext(session)
     case .resolved(let sighting, let service):
       tell(sightings.resolved(sighting, to: service))
       _ = giveWay(sighting, leadsSomewhere: true, session)
@@ -129,6 +131,13 @@ final class DiscoveryLoop {
       session.resolveAgain(sighting, at: now + Self.longPause)
     case .settled: for event in sightings.settled() { tell(event) }
     }
+  }
+
+  /// Looks at an announcement that waits, if there is a place for it.
+  private func lookAtNext(_ session: AvahiSession) {
+    guard let next = sightings.next() else { return }
+    if let done = next.done { session.stopResolving(done) }
+    session.resolve(next.sighting, domain: next.domain)
   }
 
   /// Looks at an announcement that waits in the place of this one, if there is any.

@@ -14,6 +14,8 @@ struct Sightings {
 
   /// What is in sight, with what was told about it.
   private var current: [Sighting: DiscoveredService?] = [:]
+  /// Those of them that lead somewhere, the one that has done so for longest first.
+  private var resolved: [Sighting] = []
   /// What waits for a place. Whoever fills the air with false services keeps nobody out: what was
   /// looked at makes room.
   private var waiting: [(sighting: Sighting, domain: String)] = []
@@ -62,13 +64,34 @@ struct Sightings {
   mutating func next(
     after done: Sighting, in domain: String, leadsSomewhere: Bool
   ) -> (sighting: Sighting, domain: String)? {
-    guard !waiting.isEmpty, current.removeValue(forKey: done) != nil else { return nil }
-    let next = waiting.removeFirst()
-    beside.remove(next.sighting)
-    current[next.sighting] = .some(nil)
+    guard !waiting.isEmpty, drop(done) else { return nil }
+    let next = takeFirst()
     beside.insert(done)
     if !leadsSomewhere { waiting.append((done, domain)) }
     return next
+  }
+
+  /// What is looked at next in a place that is free, or in that of `done`, which was resolved
+  /// longest ago. Nil if nothing waits, or all places are of announcements that are looked at now.
+  mutating func next() -> (sighting: Sighting, domain: String, done: Sighting?)? {
+    guard !waiting.isEmpty, current.count < Self.limit || !resolved.isEmpty else { return nil }
+    let done = current.count < Self.limit ? nil : resolved[0]
+    if let done, drop(done) { beside.insert(done) }
+    let next = takeFirst()
+    return (next.sighting, next.domain, done)
+  }
+
+  private mutating func takeFirst() -> (sighting: Sighting, domain: String) {
+    let next = waiting.removeFirst()
+    beside.remove(next.sighting)
+    current[next.sighting] = .some(nil)
+    return next
+  }
+
+  /// Follows an announcement no more; false if it was not followed.
+  private mutating func drop(_ sighting: Sighting) -> Bool {
+    resolved.removeAll { $0 == sighting }
+    return current.removeValue(forKey: sighting) != nil
   }
 
   /// Whether the announcement is still in sight.
@@ -77,6 +100,7 @@ struct Sightings {
   /// Notes where an announcement leads, and tells it if that is news.
   mutating func resolved(_ sighting: Sighting, to service: DiscoveredService) -> DiscoveryEvent? {
     guard let known = current[sighting], known != service else { return nil }
+    if known == nil { resolved.append(sighting) }
     current[sighting] = service
     told.insert(service.name)
     return .found(service)
@@ -86,14 +110,14 @@ struct Sightings {
   mutating func vanished(_ sighting: Sighting) -> DiscoveryEvent? {
     let wasBeside = beside.remove(sighting) != nil
     if wasBeside { waiting.removeAll { $0.sighting == sighting } }
-    guard current.removeValue(forKey: sighting) != nil || wasBeside else { return nil }
+    guard drop(sighting) || wasBeside else { return nil }
     let isSame = { (other: Sighting) in other.name == sighting.name }
     guard !current.keys.contains(where: isSame), !beside.contains(where: isSame) else { return nil }
     return told.remove(sighting.name).map { .lost($0) }
   }
 
   /// Forgets all announcements, since the daemon is gone; it says nothing about the services.
-  mutating func restart() { (current, waiting, beside) = ([:], [], []) }
+  mutating func restart() { (current, resolved, waiting, beside) = ([:], [], [], []) }
 
   /// Tells, when the daemon has listed all that it sees, what was told before and is gone.
   mutating func settled() -> [DiscoveryEvent] {
