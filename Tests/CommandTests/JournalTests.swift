@@ -108,7 +108,7 @@ private final class Remarks: @unchecked Sendable {
     defer { folder.remove() }
     let root = folder.url.resolvingSymlinksInPath().path
     try folder.flotilla("init", "a.db")
-    let manager = Systemd(root: root)
+    let manager = try Systemd(root: root)
     let path = root + "/a.db"
     #expect(JournalExcerpt(of: path, manager: manager) == nil)
     let unit = try ServiceUnit(of: path, within: root)

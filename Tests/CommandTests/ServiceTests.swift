@@ -61,9 +61,10 @@ private func has(_ program: String) -> Bool { access("/usr/bin/\(program)", X_OK
     #expect(said.contains("Overall exposure level"))
   }
 
-  private func install(in folder: Folder) throws {
-    let units = folder.url.path + "/usr/lib/systemd/system"
-    for made in [units, folder.url.path + "/etc/systemd/system"] {
+  private func install(in folder: Folder, _ image: String = "") throws {
+    let root = folder.url.path + image
+    let units = root + "/usr/lib/systemd/system"
+    for made in [units, root + "/etc/systemd/system"] {
       try FileManager.default.createDirectory(atPath: made, withIntermediateDirectories: true)
     }
     let text = try String(
@@ -101,6 +102,30 @@ private func has(_ program: String) -> Bool { access("/usr/bin/\(program)", X_OK
     #expect(try folder.flotilla("service", "a.db", "status", "--root", root, status: 3) != "")
     let gone = try folder.flotilla("service", "a.db", "disable", "--root", root + "/no", status: 1)
     #expect(gone.contains("cannot write in"))
+  }
+
+  @Test(.enabled(if: has("systemctl"), "there is no systemctl here"))
+  func `of an image has the path that it has there, and its owner by number`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    let root = folder.url.path + "/image"
+    try FileManager.default.createDirectory(
+      atPath: root + "/srv", withIntermediateDirectories: true)
+    try install(in: folder, "/image")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.url.path + "/link", withDestinationPath: "image")
+    try folder.flotilla("init", "image/srv/a.db")
+    let settings = root + "/etc/systemd/system/flotilla@srv-a.db.service.d/database.conf"
+    for given in ["image", "link/", root, "./image/../image"] {
+      try folder.flotilla("service", "image/srv/a.db", "enable", "--root", given)
+      let written = try String(contentsOfFile: settings, encoding: .utf8)
+      #expect(written.contains("User=\(getuid())\nGroup=\(getgid())\n"), "\(written)")
+      #expect(written.contains("ReadWritePaths=\"/srv\"\n"), "\(written)")
+      try folder.flotilla("service", "image/srv/a.db", "disable", "--root", given)
+    }
+    try folder.flotilla("init", "out.db")
+    let said = try folder.flotilla("service", "out.db", "enable", "--root", "image", status: 1)
+    #expect(said.contains("out.db is not in the image \(root)"), "\(said)")
   }
 
   @Test(.disabled(if: access("/run/systemd/system", F_OK) == 0, "systemd runs here"))

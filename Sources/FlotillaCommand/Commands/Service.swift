@@ -40,7 +40,8 @@ enum Service {
   }
 
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
-    let manager = Systemd(root: call.arguments.text("--root"))
+    let root = call.arguments.text("--root")
+    let manager = if let root { try Systemd(root: root) } else { Systemd() }
     let unit = try ServiceUnit(of: call.path, within: manager.root)
     switch call.arguments.text("ACTION") {
     case "enable":
@@ -70,7 +71,7 @@ enum Service {
     }
     try manager.write(unit)
     call.output.remark("wrote \(manager.settingsFile(of: unit))")
-    if unit.user == "root" {
+    if ["root", "0"].contains(unit.user) {
       call.output.warnings([
         "the database belongs to root, and so will the node; better is a user of its own"
       ])

@@ -11,7 +11,7 @@ struct JournalExcerpt {
   private let read: Read
 
   /// Nil if systemd does not run the node of the database.
-  init?(of path: String, manager: Systemd = Systemd(root: nil), read: @escaping Read = Self.run) {
+  init?(of path: String, manager: Systemd = Systemd(), read: @escaping Read = Self.run) {
     guard let unit = try? ServiceUnit(of: path, within: manager.root),
       access(manager.settingsFile(of: unit), F_OK) == 0
     else { return nil }

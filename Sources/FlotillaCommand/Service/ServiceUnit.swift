@@ -7,7 +7,8 @@ import Glibc
 struct ServiceUnit: Equatable {
   /// The absolute path of the database.
   let database: String
-  /// Who owns the database and runs the node.
+  /// Who owns the database and runs the node, by name; by number in an image, whose names are its
+  /// own.
   let user: String
   let group: String
 
@@ -16,7 +17,8 @@ struct ServiceUnit: Equatable {
   /// (systemd.unit(5)).
   private static let longest = 255
 
-  /// The unit of a file, whose path is that which it has within the image of a system.
+  /// The unit of a file within the image of a system, whose real path is `root`; empty for this
+  /// system.
   init(of path: String, within root: String = "") throws(FlotillaError) {
     guard let real = realpath(path, nil) else {
       throw FlotillaError(
@@ -29,13 +31,17 @@ struct ServiceUnit: Equatable {
     guard stat(file, &status) == 0 else {
       throw FlotillaError(.system, "cannot look at \(path): \(String(cString: strerror(errno)))")
     }
-    database = file.hasPrefix(root + "/") ? String(file.dropFirst(root.count)) : file
-    user =
-      getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) }
-      ?? String(status.st_uid)
-    group =
-      getgrgid(status.st_gid).map { String(cString: $0.pointee.gr_name) }
-      ?? String(status.st_gid)
+    guard file.utf8.starts(with: (root + "/").utf8) else {
+      throw FlotillaError(
+        .refused, "\(file) is not in the image \(root)",
+        remedy: "Name the database as it lies in the image: \(root)/…")
+    }
+    database = String(decoding: file.utf8.dropFirst(root.utf8.count), as: UTF8.self)
+    let isHere = root.isEmpty
+    let user = isHere ? getpwuid(status.st_uid) : nil
+    let group = isHere ? getgrgid(status.st_gid) : nil
+    self.user = user.map { String(cString: $0.pointee.pw_name) } ?? String(status.st_uid)
+    self.group = group.map { String(cString: $0.pointee.gr_name) } ?? String(status.st_gid)
     try check()
   }
 

@@ -4,15 +4,28 @@ import Glibc
 
 /// What systemd keeps of the units on this machine, or in the image of another one.
 struct Systemd: Sendable {
-  /// The folder of an image, without a slash at its end; empty for the running system, and for an
-  /// image whose own top it is.
+  /// The real path of the folder of an image; empty for the running system, and for an image whose
+  /// own top it is.
   let root: String
   /// Whether nothing is started, for the system that is prepared does not run.
   let isImage: Bool
 
-  init(root: String?) {
-    isImage = root != nil
-    self.root = root.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 } ?? ""
+  /// The running system.
+  init() { (root, isImage) = ("", false) }
+
+  /// The image in a folder.
+  init(root: String) throws(FlotillaError) {
+    isImage = true
+    guard let real = realpath(root, nil) else { throw Self.noImage(root) }
+    defer { free(real) }
+    self.root = String(cString: real) == "/" ? "" : String(cString: real)
+  }
+
+  /// By what the last call left in `errno`.
+  private static func noImage(_ root: String) -> FlotillaError {
+    FlotillaError(
+      .system, "cannot write in \(root)/: \(String(cString: strerror(errno)))",
+      remedy: "--root names the top folder of a system's image.")
   }
 
   /// Fails in plain words where there is no systemd, or one that may not be changed.
@@ -26,9 +39,7 @@ struct Systemd: Sendable {
             + "starts programs here.")
     }
     if isImage, access(root + "/", W_OK | X_OK) != 0 {
-      throw FlotillaError(
-        .system, "cannot write in \(root)/: \(String(cString: strerror(errno)))",
-        remedy: "--root names the top folder of a system's image.")
+      throw Self.noImage(root)
     }
     if !isImage, changes, geteuid() != 0 {
       throw FlotillaError(
