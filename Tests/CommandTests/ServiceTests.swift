@@ -128,6 +128,28 @@ private func has(_ program: String) -> Bool { access("/usr/bin/\(program)", X_OK
     #expect(said.contains("out.db is not in the image \(root)"), "\(said)")
   }
 
+  /// As systemd judges the conditions of the unit for a database.
+  @Test(.enabled(if: has("systemd-analyze"), "there is no systemd-analyze here"))
+  func `starts where the database may yet come, and not where it is no replica`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    let unit = try String(
+      contentsOfFile: Self.top + "/scripts/packaging/flotilla@.service", encoding: .utf8)
+    func starts(_ name: String, status: Int32 = 0) throws {
+      let conditions = unit.split(separator: "\n").filter { $0.hasPrefix("Condition") }
+        .map { String($0.replacing("%f", with: folder.url.path + "/" + name)) }
+      try folder.run("/usr/bin/systemd-analyze", ["condition"] + conditions, status: status)
+    }
+    try starts("nowhere/a.db")
+    try folder.flotilla("init", "a.db")
+    try starts("a.db")
+    try folder.flotilla("leave", "a.db")
+    try starts("a.db", status: 1)
+    // And it is tried again without end.
+    #expect(unit.contains("\nStartLimitIntervalSec=0\n") && unit.contains("\nRestartSec=10s\n"))
+    #expect(!unit.contains("StartLimitBurst"))
+  }
+
   @Test(.disabled(if: access("/run/systemd/system", F_OK) == 0, "systemd runs here"))
   func `needs a systemd that runs`() throws {
     let folder = try Folder()
