@@ -105,4 +105,46 @@ struct `What is installed` {
     let settings = ServiceUnit(database: root + "/clinic.db", user: "a", group: "a").settings
     #expect(settings.contains("ReadWritePaths=\"\(root)\"\n"))
   }
+
+  /// Folders of a system that runs, seen by what is started here alone.
+  private static let system = """
+    mount -t tmpfs none /run && mkdir -p /run/systemd/system && mount -t tmpfs none /etc/systemd \
+      && mkdir -p /etc/systemd/system/multi-user.target.wants
+    """
+  private static let hasSystem: Bool = {
+    guard getuid() == 0, access("/usr/bin/unshare", X_OK) == 0 else { return false }
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/unshare")
+    process.arguments = ["-m", "sh", "-c", system]
+    process.standardError = FileHandle.nullDevice
+    try? process.run()
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }()
+
+  @Test(.enabled(if: hasSystem, "only root can have folders of a system of its own"))
+  func `starts the nodes that start with the machine, also after a removal`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    // Programs that say how they were called, and change nothing.
+    for name in ["systemctl", "systemd-sysusers", "systemd-tmpfiles"] {
+      let text = "#!/bin/sh\necho ${0##*/} \"$@\"\ntest \"$1\" != start\n"
+      try text.write(toFile: folder.url.path + "/" + name, atomically: true, encoding: .utf8)
+      chmod(folder.url.path + "/" + name, 0o755)
+    }
+    let script = """
+      \(Self.system)
+      cd /etc/systemd/system/multi-user.target.wants
+      ln -s /lib/systemd/system/flotilla@.service flotilla@srv-a.db.service
+      ln -s /lib/systemd/system/flotilla@.service 'flotilla@srv-my\\x20b.db.service'
+      PATH=\(folder.url.path):$PATH exec sh \(top)/scripts/packaging/postinst configure 0.1.0
+      """
+    let said = try folder.run("/usr/bin/unshare", ["-m", "sh", "-c", script])
+    #expect(
+      said.split(separator: "\n").filter { $0.hasPrefix("systemctl") } == [
+        "systemctl --system daemon-reload", "systemctl reset-failed flotilla@*.service",
+        "systemctl try-restart flotilla@*.service", "systemctl start flotilla@srv-a.db.service",
+        #"systemctl start flotilla@srv-my\x20b.db.service"#,
+      ], "\(said)")
+  }
 }

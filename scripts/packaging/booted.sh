@@ -74,6 +74,10 @@ holds "service disable" flotilla service /srv/clinic/a.db disable
 [[ ! -e /etc/systemd/system/$clinic.d ]] || fail "disable leaves its settings"
 holds removal dpkg --remove flotilla
 ! is_active "$anna" || fail "a node outlives the package"
+holds "the package again" dpkg --install /opt/new.deb
+soon is_active "$anna" || fail "a node that starts with the machine waits for that"
+! is_active "$clinic" || fail "a node runs that was disabled"
+holds removal dpkg --remove flotilla
 holds purge dpkg --purge flotilla
 [[ ! -e /etc/systemd/system/$anna.d ]] || fail "purge leaves settings"
 [[ -f "/home/anna/my db.db" ]] || fail "purge took a database"
