@@ -184,7 +184,7 @@ import Testing
 
   @Test func `a row that gave way to one that the member has taken away again is told`() throws {
     let (keeper, other) = try pair()
-    try keeper.store.tendUndo(at: keeper.clock)
+    try keeper.store.tendUndo(at: keeper.now)
     let since = keeper.clock + Self.minute
     keeper.clock = since - 1_000
     try edit("INSERT INTO t VALUES ('x', 'honest')", at: keeper)
@@ -200,7 +200,7 @@ import Testing
   @Test func `of one state that is known twice the one counts that says what it was`() throws {
     for isLater in [false, true] {
       let (keeper, other) = try pair()
-      try keeper.store.tendUndo(at: keeper.clock)
+      try keeper.store.tendUndo(at: keeper.now)
       let table = try #require(keeper.store.tables.table("t"))
       let key = try #require(table.key([.text(Array("a".utf8))]))
       let version = try #require(try keeper.store.versions.version(table: table.id, key: key))
@@ -220,7 +220,7 @@ import Testing
 
   @Test func `rows about which a person decides hide none that can be put back`() throws {
     let (keeper, other) = try pair()
-    try keeper.store.tendUndo(at: keeper.clock)
+    try keeper.store.tendUndo(at: keeper.now)
     let since = keeper.clock + Self.minute
     (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
     try write("INSERT INTO t VALUES ('c', ''), ('d', ''), ('e', ''), ('f', '')", at: other, keeper)
