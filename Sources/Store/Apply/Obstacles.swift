@@ -3,13 +3,14 @@ import Replication
 /// What stands in the way of the parked rows of one table, as it was found when they were tried.
 ///
 /// A row that is parked behind one that goes before it and has its value stays so until one of the
-/// two changes. So each change costs no more than the rows behind it, however many are parked.
+/// two changes. So each change costs no more than the rows behind it, however many are parked. One
+/// that fits beside no rows, for it breaks a CHECK, stays until it changes itself, or the schema.
 final class Obstacles {
   /// The parked rows behind a row that stands.
   private var behind: [Key: Set<Key>] = [:]
   /// What is to be tried: rows that have changed, and those that were behind them.
   private var due: Set<Key> = []
-  /// What is tried each time, for another reason than a row that goes before it keeps it out.
+  /// What is tried each time: what is in its way is no row of the site, or a program's new one.
   private var restless: Set<Key> = []
 
   func changed(_ key: Key) {

@@ -28,17 +28,27 @@ extension Settlement {
     others.allSatisfy { Precedence(version, key) < Precedence($0.version, $0.key) }
   }
 
-  /// What is in the way; nil if that is not for other rows to give up: the row itself does not
-  /// fit, or one of the others is no row of the site.
+  /// What keeps a row out of its table.
+  enum Rivalry {
+    /// No other row: it does not fit by what it says itself.
+    case itself
+    /// Others that are not all rows of the site, so that they have no rank.
+    case strangers
+    case rows([(key: Key, version: Version)])
+  }
+
+  /// What is in the way of a row that a constraint keeps out.
+  ///
+  /// What it says is to blame if it does not fit even where all that is in its way is deleted.
   func rivals(
     of placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key,
     _ rivals: Rivals
-  ) throws -> [(key: Key, version: Version)]? {
+  ) throws -> Rivalry {
     let known = placement.parts(in: statements).known
     let insert = statements.insert(known.map(\.column))
-    var isUnique = false
+    var (isUnique, isFree) = (false, false)
     _ = try derived.attempt {
-      _ = try contents.writing(table, key) { () throws(SQLiteError) in
+      let broken = try contents.writing(table, key) { () throws(SQLiteError) in
         do throws(SQLiteError) {
           try connection.run(insert, known.map(\.value.sqlite))
         } catch {
@@ -46,19 +56,36 @@ extension Settlement {
           throw error
         }
       }
+      isFree = broken == nil
       return false
     }
-    guard isUnique else { return nil }
+    // A program has written its key, say.
+    guard !isFree else { return .strangers }
+    guard isUnique else { return .itself }
     let replacing = statements.replacing(known.map(\.column))
+    var broken: String?
     let keys = try derived.whileLooking {
       try rivals.find {
-        _ = try contents.writing(table, key) { () throws(SQLiteError) in
+        broken = try contents.writing(table, key) { () throws(SQLiteError) in
           try connection.run(replacing, known.map(\.value.sqlite))
         }
       }
     }
-    let found = try standing(keys, table)
-    return found?.isEmpty == true ? nil : found
+    guard broken == nil else { return .itself }
+    guard let found = try standing(keys, table), !found.isEmpty else { return .strangers }
+    return .rows(found)
+  }
+
+  /// Puts a parked row into its table; false if it does not fit.
+  func comeBack(
+    _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
+  ) throws -> Bool {
+    guard try contents.place(placement, statements, table, key) else { return false }
+    // What the table does not show of it may be kept in its place.
+    if try shelf.why(table: table.id, key: key)?.isWhole == true {
+      try shelf.remove(table: table.id, key: key)
+    }
+    return true
   }
 
   /// Puts a row in the place of others, which are parked; false if it does not fit even so.
@@ -75,7 +102,7 @@ extension Settlement {
         }
         try shelf.put(entry, table: table.id, key: key)
       }
-      return try contents.place(placement, statements, table, key)
+      return try comeBack(placement, statements, table, key)
     }
   }
 }

@@ -23,6 +23,8 @@ extension Settlement {
     case behind(Key)
     /// It would displace a row that is spared.
     case yields(Yielding)
+    /// It fits beside no rows at all, as long as it says what it says.
+    case unfit
     case stays
   }
 
@@ -62,6 +64,7 @@ extension Settlement {
         case .yields(let row):
           yielding.append(row)
           parking.obstacles[table.id]?.foundNone(of: key)
+        case .unfit: break
         case .stays: parking.obstacles[table.id]?.foundNone(of: key)
         }
       }
@@ -74,7 +77,7 @@ extension Settlement {
     _ key: Key, _ version: Version, _ means: Means, sparing isSpared: (Version) -> Bool
   ) throws -> Trial {
     let (table, statements) = (means.table, means.statements)
-    guard let entry = try shelf.entry(table: table.id, key: key) else { return .stays }
+    guard let entry = try shelf.entry(table: table.id, key: key) else { return .unfit }
     let placement = Placement(entry, version, table, key)
     let values = placement.parts(in: statements).known
     let holders = try means.claims.holders(of: values, on: connection)
@@ -82,32 +85,29 @@ extension Settlement {
     if let other = known?.first(where: { goes($0.version, $0.key, before: [(key, version)]) }) {
       return .behind(other.key)
     }
-    try shelf.remove(table: table.id, key: key)
-    let others: [(key: Key, version: Version)]?
+    let others: [(key: Key, version: Version)]
     if let known, !known.isEmpty, means.claims.areAll(of: values) {
       others = known
-    } else if try contents.place(placement, statements, table, key) {
+    } else if try comeBack(placement, statements, table, key) {
       return .stands([key])
     } else {
-      others = try rivals(of: placement, statements, table, key, means.rivals)
+      let found = try rivals(of: placement, statements, table, key, means.rivals)
+      try means.rivals.remove()
+      switch found {
+      case .itself: return .unfit
+      case .strangers: return .stays
+      case .rows(let rows): others = rows
+      }
     }
-    try means.rivals.remove()
-    if let other = others?.first(where: { goes($0.version, $0.key, before: [(key, version)]) }) {
-      try shelf.put(entry, table: table.id, key: key)
+    if let other = others.first(where: { goes($0.version, $0.key, before: [(key, version)]) }) {
       return .behind(other.key)
     }
-    if let others {
-      if others.contains(where: { isSpared($0.version) }) {
-        try shelf.put(entry, table: table.id, key: key)
-        let last = others.map(\.version.createdAt).max()
-        return .yields(Yielding(key: key, after: last ?? .zero))
-      }
-      if try displace(others, by: placement, statements, table, key) {
-        return .stands([key] + others.map(\.key))
-      }
+    if others.contains(where: { isSpared($0.version) }) {
+      let last = others.map(\.version.createdAt).max()
+      return .yields(Yielding(key: key, after: last ?? .zero))
     }
-    try shelf.put(entry, table: table.id, key: key)
-    return .stays
+    let isDone = try displace(others, by: placement, statements, table, key)
+    return isDone ? .stands([key] + others.map(\.key)) : .unfit
   }
 
   private func parkedKeys(_ table: ReplicaTable) throws(SQLiteError) -> [Key] {

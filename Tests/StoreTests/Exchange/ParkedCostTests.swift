@@ -1,0 +1,78 @@
+import Replication
+import SQLite
+import Testing
+
+@testable import Store
+
+/// What an edit costs beside rows that are parked: as much beside ten as beside a hundred.
+@Suite struct ParkedCostTests {
+  /// How many rows of the file a fold changes.
+  private func changes(_ replica: TestReplica) throws -> Int64 {
+    func total() throws -> Int64 {
+      try #require(try replica.store.connection.scalar("SELECT total_changes()").integer)
+    }
+    let before = try total()
+    try replica.foldAll()
+    return try total() - before
+  }
+
+  private func parked(_ replica: TestReplica) throws -> [String] {
+    try replica.store.tableSurvey.parkedRows().map(\.why)
+  }
+
+  /// A machine has a stricter schema than the one whose rows come. Some of these claim the value of
+  /// a row besides that was made later.
+  private func strict(_ count: Int) throws -> (replica: TestReplica, author: TestReplica) {
+    let author = try TestReplica(
+      1, schema: "CREATE TABLE t(id INTEGER PRIMARY KEY, u UNIQUE, v, j)", tracking: ["t"])
+    let replica = try TestReplica(
+      2,
+      schema: """
+        CREATE TABLE t(id INTEGER PRIMARY KEY, u UNIQUE, v NOT NULL CHECK(v < 90), j);
+        CREATE UNIQUE INDEX of_json ON t(json_extract(j, '$.a'))
+        """)
+    try replica.pull(from: author)
+    try author.write(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+      INSERT INTO t SELECT 10 * i, 'u' || i, 95, NULL FROM n
+      UNION ALL SELECT 10 * i + 1, NULL, NULL, NULL FROM n
+      UNION ALL SELECT 10 * i + 2, NULL, 1, 'no JSON' FROM n
+      """, at: 10)
+    try replica.write("INSERT INTO t VALUES (1, 'u1', 1, NULL), (2, 'u2', 2, NULL)", at: 20)
+    try replica.pull(from: author)
+    return (replica, author)
+  }
+
+  @Test func `a row that breaks a constraint by itself is not tried at each commit`() throws {
+    var costs: [Int64] = []
+    for count in [5, 50] {
+      let (replica, author) = try strict(count)
+      #expect(try parked(replica).count == 3 * count)
+      try replica.write("UPDATE t SET v = v + 1")
+      costs.append(try changes(replica))
+      // What it says has changed: it fits.
+      try author.write("UPDATE t SET v = 3 WHERE id IN (20, 21)", at: 40)
+      try author.write("UPDATE t SET j = '{\"a\": 1}' WHERE id = 22", at: 40)
+      try replica.pull(from: author)
+      #expect(try parked(replica).count == 3 * count - 2)
+      let rows = try replica.application.prepareRows("SELECT id FROM t ORDER BY id")
+      #expect(rows == ["1", "20", "21", "22"])
+    }
+    #expect(costs[0] == costs[1])
+    #expect(costs[0] > 0)
+  }
+
+  @Test func `a row that breaks a constraint by itself is tried by another schema`() throws {
+    let (replica, _) = try strict(5)
+    try replica.write("UPDATE t SET v = v + 1", at: 30)
+    try replica.write(
+      """
+      BEGIN; CREATE TABLE new(id INTEGER PRIMARY KEY, u UNIQUE, v, j);
+      INSERT INTO new SELECT * FROM t; DROP TABLE t; ALTER TABLE new RENAME TO t; COMMIT
+      """, at: 40)
+    try replica.foldAll()
+    #expect(try parked(replica) == ["constraint", "constraint"])
+    #expect(try replica.value("SELECT count(*) FROM t").integer == 15)
+  }
+}
