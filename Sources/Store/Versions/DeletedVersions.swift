@@ -26,6 +26,8 @@ package final class DeletedVersions: FilePart {
   /// What is known of what everybody holds.
   package private(set) var stability = Stability()
   private var search = DeletionSearch()
+  /// How far it had come when the last transaction began.
+  private var searchBefore = DeletionSearch()
 
   init(
     _ file: ReplicaFile, _ meta: Meta, _ versions: VersionTable, _ tables: Tables, _ lives: Lives,
@@ -90,7 +92,9 @@ package final class DeletedVersions: FilePart {
 
   private func keep() throws(SQLiteError) { try meta.set(.stability, .blob(stability.bytes)) }
 
-  func rolledBack() { search = DeletionSearch() }
+  func begin() { searchBefore = search }
+
+  func rolledBack() { search = searchBefore }
 
   func reload() throws(SQLiteError) {
     let bytes = try meta.blob(.stability)
@@ -101,22 +105,34 @@ package final class DeletedVersions: FilePart {
   private func collectSlice(
     upTo stable: Frontier?, before end: Stamp, limit: Int
   ) throws(StoreError) -> Tending {
+    let start = search
     let due = try reporting { () throws(SQLiteError) in try nextDeletions(before: end, limit) }
     let going = due.filter { stable?.covers($0.version.dot) ?? false }
     if going.count < due.count { search.holdUp() }
-    var tending = Tending(collected: 0, hasMore: search.isRunning)
-    guard !going.isEmpty else { return tending }
+    guard !going.isEmpty else { return Tending(collected: 0, hasMore: search.isRunning) }
+    do {
+      return Tending(collected: try letGo(of: going), hasMore: search.isRunning)
+    } catch {
+      // The same ones are looked at again.
+      search = start
+      throw error
+    }
+  }
+
+  /// Gives how many have gone.
+  private func letGo(of going: [PendingTable.Item]) throws(StoreError) -> Int {
     try file.transaction {
+      var collected = 0
       for item in going where try mayGo(item) {
         guard let table = tables.byID[item.table] else { continue }
         stability.clear()
         try versions.remove(table: item.table, key: item.key)
         stability.floors.raise(table: table.seed, key: item.key, over: item.version)
-        tending.collected += 1
+        collected += 1
       }
-      if tending.collected > 0 { try keep() }
+      if collected > 0 { try keep() }
+      return collected
     }
-    return tending
   }
 
   /// The deleted versions among the next ones that are older than a stamp, the site's settings left

@@ -36,6 +36,16 @@ final class CollectionSite {
     return collected
   }
 
+  /// Each looks at some versions, and tells.
+  func collectOnce(id: UInt64, pause: Int64, limit: Int) throws {
+    for one in replicas {
+      _ = try one.store.deletions.tend(
+        members: members, everybody: members, naming: { _ in Identity(high: 0, low: id) },
+        proposes: true, retention: 0, pause: pause, limit: limit, at: one.now)
+      try tell(replicas)
+    }
+  }
+
   private func tell(_ some: [TestReplica]) throws {
     for one in some {
       for other in some where one !== other {

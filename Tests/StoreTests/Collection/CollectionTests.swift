@@ -66,6 +66,19 @@ import Testing
     #expect(try a.text("x") == "x")
   }
 
+  /// A node begins a commit now and then that it gives up, and looks at a few versions between.
+  @Test func `are found though transactions are rolled back between the slices`() throws {
+    try site.site.meet()
+    struct Failure: Error {}
+    for round in 1...60 {
+      try site.collectOnce(id: UInt64(round), pause: 1 << 40, limit: 2)
+      for one in site.replicas {
+        #expect(throws: StoreError.self) { try one.store.transaction { throw Failure() } }
+      }
+    }
+    #expect(try site.replicas.map { try $0.deletions } == [0, 0, 0])
+  }
+
   @Test func `of settings stay`() throws {
     try a.store.untrack(["note"], at: a.now)
     try site.site.meet()
