@@ -4,7 +4,7 @@ import SQLite
 /// Which rows hold a unique value that another one claims, asked of the indexes of whole columns.
 ///
 /// It costs one search in each index. What indexes over expressions or a part of the table hold,
-/// `Rivals` finds.
+/// `Rivals` finds. Of rows that are in no index, numbers tell which may claim the same value.
 struct Claims {
   private struct Question {
     /// Of the shape, in the order of the index.
@@ -12,14 +12,40 @@ struct Claims {
     let select: String
   }
 
+  /// An index of columns, of the whole table or a part of it.
+  private struct Numbering {
+    /// Of the shape, in the order of the index.
+    var columns: [Int] = []
+    var affinities: [Affinity] = []
+    var collations: [KeyCollation] = []
+  }
+
   private let questions: [Question]
   private let hasOthers: Bool
+  private let numberings: [Numbering]
+  /// Some index has expressions, or computed columns.
+  private let hasExpressions: Bool
+  private let defaults: [Replication.Value?]
 
   init(_ table: ReplicaTable, _ statements: RowStatements) {
+    defaults = statements.defaults
     guard let schema = table.schema else {
-      (questions, hasOthers) = ([], true)
+      (questions, hasOthers, numberings, hasExpressions) = ([], true, [], true)
       return
     }
+    numberings = schema.uniqueIndexes.compactMap { index in
+      var numbering = Numbering()
+      for term in index.terms {
+        guard case .column(let column) = term.source,
+          let place = statements.column(here: schema.columns[column].name)
+        else { return nil }
+        numbering.columns.append(place)
+        numbering.affinities.append(schema.columns[column].affinity)
+        numbering.collations.append(KeyCollation(named: term.collation))
+      }
+      return numbering
+    }
+    hasExpressions = numberings.count < schema.uniqueIndexes.count
     let shape = statements.shape
     let key = statements.names.prefix(shape.keyCount).map(quoted).joined(separator: ", ")
     questions = schema.uniqueIndexes.compactMap { index in
@@ -39,6 +65,30 @@ struct Claims {
           + "WHERE \(terms.joined(separator: " AND "))")
     }
     hasOthers = questions.count < schema.uniqueIndexes.count
+  }
+
+  /// Whether rows can claim nothing.
+  var areNone: Bool { numberings.isEmpty && !hasExpressions }
+
+  /// Numbers for the unique values that a row claims; nil if its table alone can tell. Rows that
+  /// claim one value have a number in common; others may.
+  func numbers(
+    of known: [(column: Int, value: Replication.Value)], on connection: Connection
+  ) throws(SQLiteError) -> Set<Int64>? {
+    guard !hasExpressions else { return nil }
+    var values = defaults
+    for (column, value) in known { values[column] = value }
+    var found: Set<Int64> = []
+    for (number, index) in numberings.enumerated() {
+      var claimed: [Replication.Value] = []
+      for (column, affinity) in zip(index.columns, index.affinities) {
+        guard let value = values[column] else { return nil }
+        claimed.append(try affinity.applied(to: value, on: connection))
+      }
+      guard let key = Key(claimed, collations: index.collations) else { continue }
+      found.insert(Int64(bitPattern: hash64(key.bytes, seed: UInt64(number))))
+    }
+    return found
   }
 
   /// Whether these are all unique values that the row can claim.

@@ -12,6 +12,10 @@ final class Obstacles {
   private var due: Set<Key> = []
   /// What is tried each time: what is in its way is no row of the site, or a program's new one.
   private var restless: Set<Key> = []
+  /// What waits for parked parents, and claims values that others may come to claim.
+  var claimants = Claimants()
+
+  var hasDue: Bool { !due.isEmpty }
 
   func changed(_ key: Key) {
     due.insert(key)

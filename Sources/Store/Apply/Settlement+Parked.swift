@@ -32,6 +32,7 @@ extension Settlement {
   private struct Means {
     let table: ReplicaTable
     let statements: RowStatements
+    let pass: ReferenceSettlement
     let claims: Claims
     let rivals: Rivals
   }
@@ -39,21 +40,26 @@ extension Settlement {
   /// Tries the parked rows of a table again whose obstacles have changed. Who would displace a row
   /// that is spared stays, and is given back.
   func unpark(
-    _ table: ReplicaTable, sparing isSpared: (Version) -> Bool = { _ in false }
+    _ table: ReplicaTable, _ pass: ReferenceSettlement,
+    sparing isSpared: (Version) -> Bool = { _ in false }
   ) throws -> [Yielding] {
     guard let statements = table.statements else { return [] }
     let means = Means(
-      table: table, statements: statements,
-      claims: Claims(table, statements), rivals: Rivals(connection, statements))
+      table: table, statements: statements, pass: pass,
+      claims: pass.claims(of: table, statements), rivals: Rivals(connection, statements))
     defer { try? means.rivals.remove() }
-    var all = parking.obstacles[table.id] == nil ? try parkedKeys(table) : nil
-    if all != nil { parking.obstacles[table.id] = Obstacles() }
+    var all = parking.obstacles[table.id] == nil ? Set(try parkedKeys(table)) : nil
+    if all != nil {
+      parking.obstacles[table.id] = Obstacles()
+      try pass.lookAtClaimants(of: table, statements)
+    }
     var yielding: [Yielding] = []
     var hasMoved = true
-    while hasMoved {
+    while hasMoved || parking.obstacles[table.id]?.hasDue == true {
       (hasMoved, yielding) = (false, [])
-      let due = all ?? Array(parking.obstacles[table.id]?.takeDue() ?? [])
+      let due = all ?? parking.obstacles[table.id]?.takeDue() ?? []
       all = nil
+      try pass.restore(table, statements, beside: due)
       for (key, version) in try parked(table, due) {
         switch try retry(key, version, means, sparing: isSpared) {
         case .stands(let changed):
@@ -80,6 +86,7 @@ extension Settlement {
     guard let entry = try shelf.entry(table: table.id, key: key) else { return .unfit }
     let placement = Placement(entry, version, table, key)
     let values = placement.parts(in: statements).known
+    try means.pass.restore(table, statements, claiming: values)
     let holders = try means.claims.holders(of: values, on: connection)
     let known = try standing(holders, table, but: key)
     if let other = known?.first(where: { goes($0.version, $0.key, before: [(key, version)]) }) {
@@ -116,7 +123,7 @@ extension Settlement {
 
   /// Those of some rows that a constraint keeps out, in the order in which they are tried.
   private func parked(
-    _ table: ReplicaTable, _ keys: [Key]
+    _ table: ReplicaTable, _ keys: Set<Key>
   ) throws -> [(key: Key, version: Version)] {
     try keys.compactMap { key in
       guard try shelf.why(table: table.id, key: key) == .constraint else { return nil }
@@ -151,8 +158,7 @@ extension Settlement {
     while !due.isEmpty {
       for id in due.sorted() {
         guard let table = tables.byID[id] else { continue }
-        try pass.restore(table)
-        yielding[id] = try unpark(table, sparing: isSpared)
+        yielding[id] = try unpark(table, pass, sparing: isSpared)
       }
       due = try pass.follow(parking.takeMoved())
     }

@@ -20,8 +20,14 @@ final class ReferenceSettlement {
   private(set) var changed: Set<Int64> = []
   /// Rows in their tables whose parents may be parked.
   private var suspects: Set<Export.RowID> = []
-  /// Tables whose rows of `Why.parent` claim their values at present.
-  private var restored: Set<Int64> = []
+  /// Rows that waited for parked parents, and are in their tables because of what they claim.
+  var restored: Set<Export.RowID> = []
+  /// Tables of which all of these are.
+  var restoredTables: Set<Int64> = []
+  /// Those of them that lack their parents still.
+  private var hanging: Set<Export.RowID> = []
+  /// What the indexes of tables make of rows, once it was asked.
+  var claimsByTable: [Int64: Claims] = [:]
   /// Rows that a constraint may keep out now.
   private var unplaced: Set<Export.RowID> = []
   /// Rows that are there, for which others may wait.
@@ -108,24 +114,26 @@ final class ReferenceSettlement {
   }
 
   /// Takes a row off the shelf that waits for another one, if its table is here.
-  func lift(_ row: Export.RowID, _ entry: Shelf.Entry) throws {
+  /// `isForClaims`: that one is not there.
+  func lift(_ row: Export.RowID, _ entry: Shelf.Entry, isForClaims: Bool = false) throws {
     guard [.reference, .parent].contains(entry.why), let table = settlement.tables.byID[row.table],
       let statements = table.statements, table.isTracked,
       let version = try settlement.versions.version(table: row.table, key: row.key),
       try version.isDangling || strays.link(of: version, table, row.key) == nil
     else { return }
-    if entry.why == .reference { try restore(table) }
     try shelf.remove(table: row.table, key: row.key)
     let placement = Placement(entry, version, table, row.key)
-    if try !settlement.contents.place(placement, statements, table, row.key) {
+    let fits = try settlement.contents.place(placement, statements, table, row.key)
+    if !fits {
       var entry = entry
       entry.why = .constraint
       try shelf.put(entry, table: row.table, key: row.key)
       unplaced.insert(row)
     }
-    note(row)
+    // What waits for a parked parent has claimed its values all the time.
+    if !fits || entry.why == .reference { note(row) }
     suspects.insert(row)
-    queue.append(row)
+    if isForClaims { hanging.insert(row) } else { queue.append(row) }
   }
 
   private func note(_ row: Export.RowID) {
@@ -133,28 +141,26 @@ final class ReferenceSettlement {
     parking.obstacles[row.table]?.changed(row.key)
   }
 
-  /// Lets the rows of a table that wait for parked parents claim their unique values.
-  func restore(_ table: ReplicaTable) throws {
-    guard table.schema?.uniqueIndexes.isEmpty == false, restored.insert(table.id).inserted
-    else { return }
-    for key in try shelf.keys(of: table.id, why: .parent) {
-      guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
-      try lift(Export.RowID(table: table.id, key: key), entry)
-    }
-  }
-
   /// What has come to stand by its unique values brings back what waits for it; gives the tables
   /// in which that has changed something.
   func follow(_ moved: Set<Export.RowID>) throws -> Set<Int64> {
-    guard !moved.isEmpty || !queue.isEmpty else { return [] }
+    guard !moved.isEmpty || !queue.isEmpty || !hanging.isEmpty else { return [] }
     changed = []
     unplaced.formUnion(moved)
     suspects.formUnion(moved)
     for row in moved where try shelf.why(table: row.table, key: row.key)?.isWhole != true {
       queue.append(row)
     }
-    // What waits for something that nobody has was looked at in the first step.
-    try admit([.parent])
+    repeat {
+      // What waits for something that nobody has was looked at in the first step.
+      try admit([.parent])
+      for row in hanging {
+        let key = (row.key.values ?? []).map(\.sqlite)
+        guard try references.isDangling(row.table, key, on: connection) == false else { continue }
+        hanging.remove(row)
+        queue.append(row)
+      }
+    } while !queue.isEmpty
     return changed
   }
 
@@ -263,9 +269,12 @@ final class ReferenceSettlement {
           guard let values = try connection.row(reference.selectValues, key),
             !values.contains(.null), try connection.row(reference.exists, values) == nil
           else { continue }
-          try count(row, behind: reference, values)
-          try park(row, table, version, .parent, behind: reference, values)
-            .map { fallen.append($0) }
+          // It waits on as before.
+          if !restored.contains(row) { try count(row, behind: reference, values) }
+          if let gone = try park(row, table, version, .parent, behind: reference, values) {
+            try gone.entry.map { try noteClaims(of: row, $0, version) }
+            fallen.append(gone)
+          }
           break
         }
       }

@@ -41,6 +41,14 @@ extension Affinity {
     return others
   }
 
+  /// What a column of it stores of a value. Where SQLite takes a text for none of a number and
+  /// `mayConvert` does, it is something else, and the same for equal texts.
+  func applied(
+    to value: Replication.Value, on connection: Connection
+  ) throws(SQLiteError) -> Replication.Value {
+    mayConvert(value) ? try stored(value, on: connection) : value
+  }
+
   /// What a column of it stores of a number, or of the text of one.
   private func stored(
     _ value: Replication.Value, on connection: Connection

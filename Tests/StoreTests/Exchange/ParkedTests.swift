@@ -196,6 +196,52 @@ import Testing
     }
   }
 
+  /// A customer is parked, and its order with it. An order of somebody else claims the same.
+  @Test(
+    arguments: [
+      "UNIQUE INDEX i ON o(n)", "UNIQUE INDEX i ON o(name COLLATE NOCASE)",
+      "UNIQUE INDEX i ON o(x, n)", "UNIQUE INDEX i ON o(n) WHERE name > 'A'",
+      "UNIQUE INDEX i ON o(lower(name))",
+    ], [false, true])
+  func `claims its values while its parent keeps it out`(index: String, isOpenedAnew: Bool) throws {
+    let schema = """
+      CREATE TABLE k(id TEXT PRIMARY KEY NOT NULL, mail TEXT UNIQUE);
+      CREATE TABLE o(
+        id TEXT PRIMARY KEY NOT NULL, n REAL, name TEXT, k TEXT REFERENCES k, x DEFAULT 'x');
+      CREATE \(index);
+      """
+    for isEarlier in [true, false] {
+      let all = try (1...3).map {
+        try TestReplica($0, schema: schema, tracking: $0 == 1 ? ["k", "o"] : [])
+      }
+      for replica in all.dropFirst() { try replica.pull(from: all[0]) }
+      try all[0].write("INSERT INTO k VALUES ('first', 'same')", at: 10)
+      try all[1].write("INSERT INTO k VALUES ('second', 'same')", at: 20)
+      try all[1].write("INSERT INTO o(id, n, name, k) VALUES ('p', 7, 'Ann', 'second')", at: 30)
+      try all[0].pull(from: all[1])
+      #expect(try parked(all[0]) == ["constraint", "parent"])
+      if isOpenedAnew { try all[0].reopen() }
+      let other = "INSERT INTO o(id, n, name) VALUES ('z', '7.0', 'ANN')"
+      try all[2].write(other, at: isEarlier ? 25 : 40)
+      try all[0].pull(from: all[2])
+      #expect(try ids(all[0]) == (isEarlier ? ["z"] : []))
+      let whys = ["constraint", "constraint"] + (isEarlier ? [] : ["parent"])
+      #expect(try parked(all[0]) == whys)
+      try all[0].write("DELETE FROM k WHERE id = 'first'", at: 50)
+      #expect(try ids(all[0]) == (isEarlier ? ["z"] : ["p"]))
+      try KeysTests.settle(all)
+      #expect(try all.map(ids) == [[String]](repeating: isEarlier ? ["z"] : ["p"], count: 3))
+    }
+  }
+
+  private func parked(_ replica: TestReplica) throws -> [String] {
+    try replica.store.tableSurvey.parkedRows().map(\.why).sorted()
+  }
+
+  private func ids(_ replica: TestReplica) throws -> [String] {
+    try replica.application.prepareRows("SELECT id FROM o ORDER BY id")
+  }
+
   /// Somebody has given a parked row up, and what was in its way has gone, before a node looks.
   @Test func `a row that was given up does not come back`() throws {
     let replica = try TestReplica(
