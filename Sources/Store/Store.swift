@@ -184,7 +184,7 @@ package final class Store {
     try anchor.reload()
     try lives.reload()
     try deletions.reload()
-    try parking.reload()
+    try parking.load()
     try putBacks.reload()
   }
 

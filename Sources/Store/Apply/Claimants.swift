@@ -11,6 +11,8 @@ struct Claimants {
   /// Those of which their table alone can tell what they claim.
   private var unclear: Set<Key> = []
   private var numbers: [Key: Set<Int64>?] = [:]
+  /// What was taken out in the open transaction. Who was put in need not be here: it is looked.
+  private var removed: [Key: Set<Int64>?] = [:]
 
   var isEmpty: Bool { numbers.isEmpty }
 
@@ -27,11 +29,19 @@ struct Claimants {
 
   mutating func remove(_ key: Key) {
     guard let known = numbers.removeValue(forKey: key) else { return }
+    if removed[key] == nil { removed[key] = .some(known) }
     unclear.remove(key)
     for number in known ?? [] {
       byNumber[number]?.remove(key)
       if byNumber[number]?.isEmpty == true { byNumber[number] = nil }
     }
+  }
+
+  mutating func committed() { removed = [:] }
+
+  mutating func rolledBack() {
+    for (key, claimed) in removed { put(key, claimed) }
+    removed = [:]
   }
 
   /// The rows that may claim one of these values; all, if it cannot be told which they are.

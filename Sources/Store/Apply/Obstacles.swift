@@ -15,7 +15,27 @@ final class Obstacles {
   /// What waits for parked parents, and claims values that others may come to claim.
   var claimants = Claimants()
 
+  /// What was taken out to be tried in the open transaction.
+  private var tried: Set<Key> = []
+  /// It was found in the open transaction.
+  private(set) var isNew = true
+
+  /// To begin with these are to be tried.
+  init(due: [Key]) { self.due = Set(due) }
+
   var hasDue: Bool { !due.isEmpty }
+
+  func committed() {
+    (tried, isNew) = ([], false)
+    claimants.committed()
+  }
+
+  /// What was found since the last commit is not so: it is to be found again.
+  func rolledBack() {
+    due.formUnion(tried)
+    tried = []
+    claimants.rolledBack()
+  }
 
   func changed(_ key: Key) {
     due.insert(key)
@@ -28,7 +48,9 @@ final class Obstacles {
 
   /// Takes out what is to be tried now.
   func takeDue() -> Set<Key> {
-    defer { (due, restless) = ([], []) }
-    return due.union(restless)
+    let taken = due.union(restless)
+    (due, restless) = ([], [])
+    tried.formUnion(taken)
+    return taken
   }
 }

@@ -16,6 +16,8 @@ final class Parking: FilePart {
   var freed: Set<Int64> = []
   /// Of tables whose parked rows were tried since the file was opened.
   var obstacles: [Int64: Obstacles] = [:]
+  /// To which a rollback goes back.
+  private var begun = Begun()
   /// Rows that have come to stand, or been displaced, since the references were looked at.
   private(set) var moved: Set<Export.RowID> = []
   /// Above which own seq programs have written since parked rows were tried last, as the file says.
@@ -67,15 +69,50 @@ final class Parking: FilePart {
     goOn(isDone ? nil : Recall(rings: RingSearch()))
   }
 
-  func begin() { room = limit }
+  /// What was so when a transaction began, and what it has looked at since: after a rollback it has
+  /// not.
+  private struct Begun {
+    var freed: Set<Int64> = []
+    var (mustSettle, isUnsure): (Bool, Bool) = (false, true)
+    var recall: Recall? = Recall()
+    var touched: Set<Export.RowID> = []
+    var replaced: Set<Export.RowID> = []
+    var before: [Export.RowID: [Int: [SQLite.Value]]] = [:]
+    /// For these `Parking.before` was noted since.
+    var noted: Set<Export.RowID> = []
+  }
 
-  func rolledBack() { obstacles = [:] }
+  func begin() {
+    room = limit
+    begun = Begun(freed: freed, mustSettle: mustSettle, isUnsure: isUnsure, recall: recall)
+  }
 
-  /// What the file says; of changes before that nothing is known.
-  func reload() throws(SQLiteError) {
+  func committed() {
+    begun = Begun()
+    for known in obstacles.values { known.committed() }
+  }
+
+  /// A busy program makes many of them, and thousands of rows may be parked: so what is known of
+  /// these stays. Rows that have changed meanwhile are looked at though they are as before.
+  func rolledBack() {
+    (freed, mustSettle, isUnsure) = (begun.freed, begun.mustSettle, begun.isUnsure)
+    (recall, orphaning, moved) = (begun.recall, [:], [])
+    for row in begun.touched.union(touched.keys) { touched[row] = .some(nil) }
+    replaced.formUnion(begun.replaced)
+    for row in begun.noted { before[row] = nil }
+    before.merge(begun.before) { _, old in old }
+    obstacles = obstacles.filter { !$0.value.isNew }
+    for known in obstacles.values { known.rolledBack() }
+    begun = Begun()
+  }
+
+  /// What the file says when it is opened; of changes before that nothing is known.
+  func load() throws(SQLiteError) {
     freed = try shelf.constrainedTables()
-    (touched, before, replaced, orphaning, moved) = ([:], [:], [], [:], [])
-    (obstacles, mustSettle, isUnsure, recall, room) = ([:], false, true, Recall(), 0)
+    try reload()
+  }
+
+  func reload() throws(SQLiteError) {
     sparedFrom = try meta.integer(.sparedFrom).map { UInt64(bitPattern: $0) } ?? .max
     signature = try meta.integer(.references) ?? 0
   }
@@ -97,6 +134,7 @@ final class Parking: FilePart {
   func note(_ values: [Int: [SQLite.Value]], before row: Export.RowID) {
     guard before[row] == nil else { return }
     before[row] = values
+    begun.noted.insert(row)
   }
 
   func replace(_ row: Export.RowID) { replaced.insert(row) }
@@ -122,6 +160,9 @@ final class Parking: FilePart {
 
   /// Forgets what has changed: it was looked at.
   func settle() {
+    begun.touched.formUnion(touched.keys)
+    begun.replaced.formUnion(replaced)
+    begun.before.merge(before.filter { !begun.noted.contains($0.key) }) { old, _ in old }
     (touched, before, moved, replaced) = ([:], [:], [], [])
     (isUnsure, mustSettle) = (false, false)
   }

@@ -48,17 +48,15 @@ extension Settlement {
       table: table, statements: statements, pass: pass,
       claims: pass.claims(of: table, statements), rivals: Rivals(connection, statements))
     defer { try? means.rivals.remove() }
-    var all = parking.obstacles[table.id] == nil ? Set(try parkedKeys(table)) : nil
-    if all != nil {
-      parking.obstacles[table.id] = Obstacles()
+    if parking.obstacles[table.id] == nil {
+      parking.obstacles[table.id] = Obstacles(due: try parkedKeys(table))
       try pass.lookAtClaimants(of: table, statements)
     }
     var yielding: [Yielding] = []
     var hasMoved = true
     while hasMoved || parking.obstacles[table.id]?.hasDue == true {
       (hasMoved, yielding) = (false, [])
-      let due = all ?? parking.obstacles[table.id]?.takeDue() ?? []
-      all = nil
+      let due = parking.obstacles[table.id]?.takeDue() ?? []
       try pass.restore(table, statements, beside: due)
       for (key, version) in try parked(table, due) {
         switch try retry(key, version, means, sparing: isSpared) {

@@ -107,4 +107,52 @@ import Testing
     #expect(costs[0] > 0)
     #expect(costs[0] == costs[1])
   }
+
+  private struct Failure: Error {}
+
+  /// A program holds the lock, or a commit would take too many rows along: it is given up.
+  @Test func `a rollback leaves what is known of parked rows`() throws {
+    let (replica, _) = try strict(5)
+    let parking = replica.store.parking
+    let table = try #require(replica.store.tables.table("t"))
+    try replica.write("DELETE FROM t WHERE id = 1; UPDATE t SET v = 7 WHERE id = 2")
+    #expect(throws: StoreError.self) {
+      try replica.store.transaction {
+        var edits = replica.store.beginEdits()
+        _ = try replica.store.foldSlice(&edits, at: replica.now)
+        try replica.store.finish(&edits)
+        throw Failure()
+      }
+    }
+    #expect(parking.freed.isEmpty && !parking.isUnsure)
+    // What it has tried is to be tried again, and nothing else.
+    let due = try #require(parking.obstacles[table.id]?.takeDue())
+    #expect(Set(due.map(\.values)) == [[.integer(1)], [.integer(2)]])
+  }
+
+  @Test func `what a rollback has tried is tried again`() throws {
+    let schema = "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, u UNIQUE)"
+    let first = try TestReplica(1, schema: schema, tracking: ["t"])
+    let second = try TestReplica(2, schema: schema)
+    try second.pull(from: first)
+    try first.write("INSERT INTO t VALUES ('first', 'x')", at: 10)
+    try second.write("INSERT INTO t VALUES ('second', 'x')", at: 20)
+    try first.exchange(with: second)
+    try first.write("DELETE FROM t WHERE id = 'first'")
+    for _ in 1...2 {
+      #expect(throws: StoreError.self) {
+        try first.store.transaction {
+          var edits = first.store.beginEdits()
+          _ = try first.store.foldSlice(&edits, at: first.now)
+          try first.store.finish(&edits)
+          #expect(try first.store.connection.scalar("SELECT id FROM t").string == "second")
+          throw Failure()
+        }
+      }
+    }
+    try first.foldAll()
+    #expect(try first.application.prepareRows("SELECT id FROM t") == ["second"])
+    try second.exchange(with: first)
+    #expect(try second.application.prepareRows("SELECT id FROM t") == ["second"])
+  }
 }
