@@ -44,6 +44,67 @@ extension NodeTests {
       }
     }
 
+    /// By a code that nobody knows, and by one of a site whose table has another key.
+    @Test(arguments: ["wal", "delete"], [false, true])
+    func `that does not begin leaves what a program has put into the file`(
+      _ mode: String, _ isKnown: Bool
+    ) async throws {
+      try await TestSite.with { site in
+        let a = try await first(in: site)
+        let code =
+          isKnown
+          ? try await a.invite(timeToLive: .seconds(60), role: "writer").code
+          : RandomNumbers.inviteCode().description
+        let proxy = try await TestProxy(to: a.address, dripAfter: 0)
+        await proxy.start()
+        let path = "\(site.folder)/b.db"
+        let joining = Task {
+          try await TestReplica(name: "b", path: path).library.join(
+            code: code, node: "b", at: proxy.address, progress: { _ in })
+        }
+        #expect(try await eventually { FileManager.default.fileExists(atPath: path) })
+        let program = try Connection(path: path)
+        program.setBusyTimeout(milliseconds: 5_000)
+        try program.execute(
+          """
+          PRAGMA journal_mode = \(mode);
+          CREATE TABLE item(n INTEGER PRIMARY KEY, text TEXT); INSERT INTO item VALUES (1, 'own')
+          """)
+        await proxy.open()
+        let error = await #expect(throws: FlotillaError.self) { try await joining.value }
+        #expect(
+          error?.message.contains(isKnown ? "primary keys do not fit" : "no such code") == true)
+        try program.execute("INSERT INTO item VALUES (2, 'more')")
+        let rows = try Connection(path: path).rows("SELECT text FROM item")
+        #expect(rows.map { $0[0].string } == ["own", "more"])
+        await proxy.stop()
+      }
+    }
+
+    @Test(arguments: ["wal", "delete"])
+    func `that does not begin takes away an empty file, in which nobody can write then`(
+      _ mode: String
+    ) async throws {
+      try await TestSite.with { site in
+        let b = TestReplica(name: "b", path: "\(site.folder)/b.db")
+        #expect(try b.library.prepare())
+        let program = try Connection(path: b.path)
+        try program.execute("PRAGMA journal_mode = \(mode); SELECT * FROM sqlite_schema")
+        b.library.removeEmpty()
+        // "EXCLUSIVE" is had beside nobody in WAL.
+        let isThere = FileManager.default.fileExists(atPath: b.path)
+        #expect(isThere == (mode == "wal"))
+        let write = "CREATE TABLE item(n INTEGER PRIMARY KEY)"
+        if isThere {
+          try program.execute(write)
+        } else {
+          #expect(throws: SQLiteError.self) { try program.execute(write) }
+          let left = try FileManager.default.contentsOfDirectory(atPath: site.folder)
+          #expect(!left.contains { $0.hasPrefix("b.db") }, "\(left)")
+        }
+      }
+    }
+
     @Test func `goes on with the same join, which needs no code that is good`() async throws {
       try await TestSite.with { site in
         let b = try await half("b", from: try await first(in: site), in: site)

@@ -24,7 +24,7 @@ extension Replica {
     let warnings: [String]
     do {
       (paired, copy, warnings) = try await pair(
-        invite, as: name, at: address, isNew: isNew, progress: progress)
+        invite, as: name, at: address, progress: progress)
     } catch {
       if isNew { removeEmpty() }
       throw error
@@ -51,19 +51,16 @@ extension Replica {
   ///
   /// A failure after the code was used tells that the same command goes on.
   private func pair(
-    _ code: InviteCode, as name: String, at address: String?, isNew: Bool,
+    _ code: InviteCode, as name: String, at address: String?,
     progress: @Sendable (JoinProgress) -> Void
   ) async throws(FlotillaError) -> (Pairing.Result, FirstCopy, warnings: [String]) {
-    let isEmpty = isNew ? true : try holdsNothing()
     let note = PairingNote(sidecar, for: InvitationSecret(code))
     let keys = note.keys
     var admitted: Pairing.Result?
     do {
       let paired = try await Pairing(
         code: code, keys: keys, name: name,
-        accept: { objects throws(FlotillaError) in
-          if !isNew { try refuseOtherKeys(objects) }
-        }, note: note
+        accept: { objects throws(FlotillaError) in try refuseOtherKeys(objects) }, note: note
       ).pair(at: address)
       admitted = paired
       progress(
@@ -72,7 +69,7 @@ extension Replica {
           words: paired.words))
       let copy = FirstCopy(
         inviter: paired.inviter.node, name: paired.inviter.name, address: paired.address,
-        rows: paired.offer.rows, mayBePages: isEmpty)
+        rows: paired.offer.rows, mayBePages: try holdsNothing())
       let life = UInt64.random(in: 0 ... .max)
       let warnings = try create(
         ReplicaFile.Identities(

@@ -102,9 +102,27 @@ extension Replica {
     if file >= 0 { Glibc.close(file) }
   }
 
-  /// Takes away the file that `prepare` made.
+  /// Takes away the file that `prepare` made, unless a program has put something into it since or
+  /// is at work in it.
+  ///
+  /// A lock that is exclusive nobody gets beside a program that has the file open in WAL mode. One
+  /// that has it open in another mode writes no more: SQLite looks "if the database file has been
+  /// renamed, moved, or deleted" before it does (SQLITE_READONLY_DBMOVED, sqlite.org/rescode.html).
   func removeEmpty() {
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(sidecar.database + suffix) }
+    guard let connection = try? Connection(path: sidecar.database) else { return }
+    do {
+      try connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
+      let isEmpty = try connection.transaction(.exclusive) { () throws(SQLiteError) in
+        try connection.row("SELECT 1 FROM main.sqlite_schema LIMIT 1") == nil
+      }
+      guard isEmpty else { return }
+      // The lock stays. The log goes while the name is still this file's.
+      _ = try connection.rows("PRAGMA main.journal_mode = OFF")
+      unlink(sidecar.database)
+    } catch {
+      // Whose file it is by now cannot be known, so it stays.
+      return
+    }
   }
 
   /// Makes the file a replica: Flotilla's tables and the site's `objects` in it, the folder beside
