@@ -219,7 +219,9 @@ struct PageFetch: Sendable {
 
   /// Checks the file, on threads of their own, and makes the replica of it.
   private func adopt(_ path: String) async throws(FlotillaError) {
-    let (pages, replica) = (ReceivedPages(path: path), sidecar.database)
+    let replica = sidecar.database
+    let finding = Finding()
+    let pages = ReceivedPages(path: path) { finding.first == nil }
     let (holder, paired, moment) = (GraftHolder(), try membership(), Uptime.wall)
     let sealed = try await holder.run(replica) { (holder) throws(StoreError) in
       let graft = try PageGraft(pages, into: replica)
@@ -231,31 +233,41 @@ struct PageFetch: Sendable {
       holder.graft = graft
       return sealed
     }
-    async let rows = Self.checked(replica) { () throws(StoreError) in try pages.checkRows() }
-    async let versions = Self.checked(replica) { () throws(StoreError) in
+    async let rows = finding.checked(replica) { () throws(StoreError) in try pages.checkRows() }
+    async let versions = finding.checked(replica) { () throws(StoreError) in
       try pages.checkVersions(by: sealed, at: moment)
     }
-    async let indexes = Self.checked(replica) { () throws(StoreError) in
+    async let indexes = finding.checked(replica) { () throws(StoreError) in
       try pages.checkPages()
       return try pages.checkIndexes()
     }
-    let (shown, known) = (try await rows.get(), try await versions.get())
-    let held = try await indexes.get()
+    guard let shown = await rows, let known = await versions, let held = await indexes else {
+      throw finding.first ?? FlotillaError(.wrongCopy, "the copy cannot be read")
+    }
     try await holder.run(replica) { (holder) throws(StoreError) in
       try pages.compare(shown, known, held)
       try holder.graft?.finish(known)
       holder.graft = nil
     }
   }
+}
 
-  private static func checked<Sums: Sendable>(
+/// What is wrong with a copy: the first check that fails ends the others.
+private final class Finding: Sendable {
+  private let found = Locked<FlotillaError?>(nil)
+
+  var first: FlotillaError? { found.withLock { $0 } }
+
+  /// What a check gives that runs on a thread of its own; nil if it fails.
+  func checked<Sums: Sendable>(
     _ path: String, _ check: @escaping @Sendable () throws(StoreError) -> Sums
-  ) async -> Result<Sums, FlotillaError> {
+  ) async -> Sums? {
     await offPool {
       do throws(StoreError) {
-        return .success(try check())
+        return try check()
       } catch {
-        return .failure(FlotillaError(error, path: path))
+        self.found.withLock { $0 = $0 ?? FlotillaError(error, path: path) }
+        return nil
       }
     }
   }

@@ -46,15 +46,16 @@ package enum CopiedTables {
     var sql: String
   }
 
-  /// The objects of a schema of a connection, in the order in which they were made; without those
-  /// that SQLite makes by itself.
+  /// The first objects of a schema of a connection, in the order in which they were made; without
+  /// those that SQLite makes by itself.
   static func objects(
-    of schema: String, on connection: Connection
+    of schema: String, on connection: Connection, limit: Int = .max
   ) throws(SQLiteError) -> [Object] {
     try connection.rows(
       """
       SELECT type, name, tbl_name, sql FROM \(schema).sqlite_schema
       WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid
+      LIMIT \(limit)
       """
     ).map {
       Object(

@@ -38,15 +38,13 @@ package final class PageGraft {
     hearing hear: ([SignedStatement]) -> (all: [SignedStatement], surety: Surety)
   ) throws(StoreError) -> Sealed {
     try orRows { () throws(SQLiteError) in
-      try replica.run("ATTACH ? AS copy", [.string(pages.path)])
-      try replica.execute(
-        """
-        PRAGMA copy.journal_mode = OFF; PRAGMA copy.synchronous = OFF;
-        PRAGMA copy.cell_size_check = ON; PRAGMA copy.cache_size = -512
-        """)
       let objects = try CopiedTables.objects(of: "main", on: replica)
-      let came = try CopiedTables.objects(of: "copy", on: replica)
-      try requireSameSchema(objects, came)
+      try attach()
+      // One that is here, or one too many.
+      let came = try CopiedTables.objects(of: "copy", on: replica, limit: objects.count + 1)
+      try requireSameObjects(objects, came)
+      try requireSoundTables()
+      try requireSameTables(objects, came)
       let sealed = try replica.transaction { () throws(SQLiteError) in
         let values = try takeValues()
         for object in objects where !came.contains(object) || object.name == "_flotilla_meta" {
@@ -71,9 +69,35 @@ package final class PageGraft {
     }
   }
 
-  /// Throws unless what came is just what was announced: the site's tables with their indexes, as
-  /// they are here, and empty here.
-  private func requireSameSchema(
+  /// A schema of more steps of SQLite's machine is none that a site can have.
+  private static let schemaSteps = 20_000_000
+
+  /// Opens the copy beside the replica. Its schema is read here, before its pages are looked at.
+  private func attach() throws(SQLiteError) {
+    replica.setWatch(every: Self.schemaSteps) { false }
+    defer { replica.setWatch(every: 0, nil) }
+    try replica.run("ATTACH ? AS copy", [.string(pages.path)])
+    try replica.execute(
+      """
+      PRAGMA copy.journal_mode = OFF; PRAGMA copy.synchronous = OFF;
+      PRAGMA copy.cell_size_check = ON; PRAGMA copy.cache_size = -512
+      """)
+    try ReceivedPages.requireIntegrity(of: "sqlite_schema", in: "copy", on: replica)
+  }
+
+  /// Has SQLite look through Flotilla's tables beside the versions: they are read here, and more
+  /// rows than there are pages for would have no end.
+  private func requireSoundTables() throws(SQLiteError) {
+    let sequence = "SELECT 1 FROM copy.sqlite_schema WHERE name = 'sqlite_sequence'"
+    let others = try replica.row(sequence) == nil ? [] : ["sqlite_sequence"]
+    let names = ["_flotilla_meta"] + CopiedTables.shared + others
+    for name in names where name != "_flotilla_version" {
+      try ReceivedPages.requireIntegrity(of: name, in: "copy", on: replica)
+    }
+  }
+
+  /// Throws unless what came is just what was announced: tables and indexes as they are here.
+  private func requireSameObjects(
     _ own: [CopiedTables.Object], _ came: [CopiedTables.Object]
   ) throws(SQLiteError) {
     guard try replica.scalar("PRAGMA copy.page_size").integer == Int64(PageSource.pageSize),
@@ -84,19 +108,18 @@ package final class PageGraft {
       throw .rows("its schema is another one than that of the site when this node joined")
     }
     let tables = Set(came.filter(\.isTable).map(\.name))
-    let wanted = try replica.rows("SELECT name FROM copy._flotilla_table").compactMap {
-      $0[0].string
-    }.filter { $0 != Tables.takesNew }
-    let names = try replica.rows(
-      "SELECT first, name FROM copy._flotilla_column WHERE tbl = ?", [.string(TableNames.owner)])
-    for name in wanted {
-      let others = names.filter { isSameName($0[0].string ?? "", name) }.compactMap { $0[1].string }
-      guard
-        tables.contains(where: { table in
-          ([name] + others).contains { isSameName($0, table) }
-        })
-      else { throw .rows("\(name) is not in the copy") }
+    guard Set(CopiedTables.shared).isSubset(of: tables), tables.contains("_flotilla_meta") else {
+      throw .rows("tables are missing")
     }
+  }
+
+  /// Throws unless the tables that came are those of the site, with all that belongs to them, and
+  /// empty here.
+  private func requireSameTables(
+    _ own: [CopiedTables.Object], _ came: [CopiedTables.Object]
+  ) throws(SQLiteError) {
+    let tables = Set(came.filter(\.isTable).map(\.name))
+    try requireTracked(in: Set(tables.map(folded)))
     for object in own where tables.contains(object.table) && !came.contains(object) {
       guard ["trigger", "view"].contains(object.type) else {
         throw .rows("\(object.name) is not in the copy")
@@ -108,10 +131,35 @@ package final class PageGraft {
         throw .rows("\(table) has rows here")
       }
     }
-    guard Set(CopiedTables.shared).isSubset(of: tables) else { throw .rows("tables are missing") }
     let looked = "SELECT name FROM copy._flotilla_local WHERE comparing IS NOT NULL LIMIT 1"
     guard try replica.row(looked) == nil else { throw .rows("a table is being looked through") }
     try PageSource.requireNothingDerived(own, tracked: Array(tables))
+  }
+
+  /// Throws unless each table of the site has come, under its first name or a later one.
+  private func requireTracked(in tables: Set<String>) throws(SQLiteError) {
+    let renamed = "_flotilla_column WHERE tbl = '\(TableNames.owner)'"
+    try requireFew(renamed, Limits.schemaObjects)
+    try requireFew("_flotilla_table", Limits.schemaObjects)
+    var names: [String: [String]] = [:]
+    for row in try replica.rows("SELECT first, name FROM copy.\(renamed)") {
+      guard let first = row[0].string, let name = row[1].string else { continue }
+      names[folded(first), default: []].append(folded(name))
+    }
+    for row in try replica.rows("SELECT name FROM copy._flotilla_table") {
+      guard let name = row[0].string, name != Tables.takesNew else { continue }
+      let others = names[folded(name)] ?? []
+      guard ([folded(name)] + others).contains(where: tables.contains) else {
+        throw .rows("\(name) is not in the copy")
+      }
+    }
+  }
+
+  /// Throws if there are more rows than a site can have, before they are read into memory.
+  private func requireFew(_ table: String, _ most: Int) throws(SQLiteError) {
+    guard try replica.row("SELECT 1 FROM copy.\(table) LIMIT 1 OFFSET \(most)") == nil else {
+      throw .rows("it says too much beside its rows")
+    }
   }
 
   /// From a file SQLite takes objects whose names begin with `sqlite_` as any others, triggers too.
@@ -185,6 +233,8 @@ package final class PageGraft {
   /// Of each origin counts what its owner has signed for, or what is exempt, as of any other claim.
   /// The rest comes again.
   private func limitFrontier(by surety: Surety) throws(SQLiteError) -> Sealed {
+    try requireFew("_flotilla_origin", Limits.frontierEntries)
+    try requireFew("_flotilla_reach", Limits.frontierEntries * (1 + ReachBook.mostEarlier))
     for reach in try ReachTable.reaches(of: "copy", on: replica)
     where surety.isSigned(reach) != true {
       try ReachTable.remove(reach, from: "copy", on: replica)

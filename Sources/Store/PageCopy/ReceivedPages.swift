@@ -5,6 +5,9 @@ import SQLite
 ///
 /// Each check opens a connection of its own, so that two can run at a time. Nothing here runs SQL
 /// of the file: what its schema says was compared, to the letter, with what this machine has made.
+///
+/// Pages that refer to each other can make a small file one of trillions of rows. `checkPages`
+/// finds that soon; who reads beside it keeps little in memory, and ends when that fails.
 package struct ReceivedPages: Sendable {
   /// What the versions in the file say, table by table.
   package struct Versions: Sendable {
@@ -18,8 +21,15 @@ package struct ReceivedPages: Sendable {
   }
 
   package let path: String
+  /// Asked now and then by each check; the answer false ends it.
+  private let goesOn: @Sendable () -> Bool
 
-  package init(path: String) { self.path = path }
+  package init(path: String, while goesOn: @escaping @Sendable () -> Bool = { true }) {
+    (self.path, self.goesOn) = (path, goesOn)
+  }
+
+  /// Steps of SQLite's machine between two questions whether to go on: some ten thousand rows.
+  private static let watchedSteps = 100_000
 
   /// Opens the file as one that somebody else has written.
   func open(_ mode: Connection.Mode = .readWrite) throws(SQLiteError) -> Connection {
@@ -31,6 +41,7 @@ package struct ReceivedPages: Sendable {
     try connection.set(.trustedSchema, to: true)
     try connection.set(.doubleQuotedStrings, to: false)
     try connection.execute("PRAGMA cell_size_check = ON; PRAGMA cache_size = -512")
+    connection.setWatch(every: Self.watchedSteps, goesOn)
     return connection
   }
 
@@ -76,17 +87,12 @@ package struct ReceivedPages: Sendable {
     return found
   }
 
-  /// Sums over what the indexes hold, in the order of `Rows.indexes`. Tables with others than plain
-  /// ones SQLite looks through itself, and those of Flotilla beside the versions.
+  /// Sums over what the indexes hold, in the order of `Rows.indexes`; throws if one is not in
+  /// order. Tables with others than plain ones SQLite looks through itself.
   package func checkIndexes() throws(StoreError) -> [UInt64] {
     let connection = try reporting { () throws(SQLiteError) in try open(.readOnly) }
     let tables = try Tables(connection, SchemaCache())
     var sums: [UInt64] = []
-    try orRows { () throws(SQLiteError) in
-      for name in CopiedTables.shared where name != "_flotilla_version" {
-        try requireIntegrity(of: name, on: connection)
-      }
-    }
     for table in tables.tracked + tables.settings {
       guard let schema = table.schema, let statements = table.statements else { continue }
       try orRows { () throws(SQLiteError) in
@@ -96,14 +102,17 @@ package struct ReceivedPages: Sendable {
           }
           return
         }
-        try requireIntegrity(of: schema.name, on: connection)
+        try Self.requireIntegrity(of: schema.name, in: "main", on: connection)
       }
     }
     return sums
   }
 
-  private func requireIntegrity(of table: String, on connection: Connection) throws(SQLiteError) {
-    let finding = try connection.scalar("PRAGMA integrity_check(\(quoted(table)))").string
+  /// Has SQLite look through one table with its indexes.
+  static func requireIntegrity(
+    of table: String, in schema: String, on connection: Connection
+  ) throws(SQLiteError) {
+    let finding = try connection.scalar("PRAGMA \(schema).integrity_check(\(quoted(table)))").string
     guard finding == "ok" else { throw .rows("\(table) does not hold") }
   }
 

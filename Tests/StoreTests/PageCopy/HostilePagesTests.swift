@@ -70,6 +70,49 @@ import Testing
     }
   }
 
+  /// A page whose children are one page, whose children are one page … has trillions of rows.
+  @Test(arguments: ["_flotilla_origin", "_flotilla_local", "_flotilla_digest", "item"])
+  func `a small file of more rows than anybody can read is refused soon`(table: String) throws {
+    let site = try PageCopySite()
+    try site.fill(5)
+    try site.make()
+    try site.join()
+    let root = try Connection(path: site.pages).scalar(
+      "SELECT rootpage FROM sqlite_schema WHERE name = ?", [.string(table)])
+    let page = Int(try #require(root.integer))
+    try site.change { file in
+      let top = file.tower(on: page)
+      file.write(file.page(top), at: page)
+    }
+    let start = ContinuousClock.now
+    expectRows(site, table)
+    #expect(start.duration(to: .now) < .seconds(60))
+  }
+
+  @Test func `a small file of more objects than anybody can read is refused soon`() throws {
+    let site = try PageCopySite()
+    try site.fill(5)
+    try site.make()
+    try site.join()
+    let copy = try Connection(path: site.pages)
+    // One row of the schema as SQLite keeps it, which it takes as often as it comes.
+    try copy.execute(
+      """
+      CREATE TABLE other(type, name, tbl_name, rootpage, sql);
+      INSERT INTO other SELECT * FROM sqlite_schema
+      WHERE sql IS NULL ORDER BY rowid LIMIT 1
+      """)
+    let root = try copy.scalar("SELECT rootpage FROM sqlite_schema WHERE name = 'other'").integer
+    try site.change { file in
+      #expect(file[100] == 5)
+      let top = file.tower(on: Int(root ?? 0))
+      file.replaceSubrange(108..<112, with: Data.number(top))
+    }
+    let start = ContinuousClock.now
+    expectRows(site, "schema")
+    #expect(start.duration(to: .now) < .seconds(60))
+  }
+
   @Test func `an index of Flotilla's own that does not fit is noticed`() throws {
     let site = try PageCopySite()
     try site.fill(60)
@@ -252,7 +295,51 @@ import Testing
 
 private struct NoSuchBytes: Error {}
 
+extension Data {
+  private static let pageSize = 4_096
+
+  fileprivate static func number(_ number: Int) -> Data {
+    Data([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
+  }
+
+  fileprivate func page(_ number: Int) -> Data {
+    self[(number - 1) * Self.pageSize..<number * Self.pageSize]
+  }
+
+  fileprivate mutating func write(_ page: Data, at number: Int) {
+    replaceSubrange((number - 1) * Self.pageSize..<number * Self.pageSize, with: Data(page))
+  }
+
+  /// Adds pages of which each has but one child, 600 times; gives the highest. The lowest
+  /// stands on a copy of the page given, a leaf.
+  fileprivate mutating func tower(on leaf: Int) -> Int {
+    append(Data(page(leaf)))
+    for _ in 0..<7 {
+      let child = count / Self.pageSize
+      let cells = 600
+      // All its cells are one: the child, and a rowid.
+      var page = Data([5, 0, 0, UInt8(cells >> 8), UInt8(cells & 0xFF), 0x0F, 0xFB, 0])
+      page += Self.number(child)
+      for _ in 0..<cells { page += Data([0x0F, 0xFB]) }
+      page += Data(count: 0x0FFB - page.count)
+      page += Self.number(child) + Data([1])
+      append(page)
+    }
+    let pages = count / Self.pageSize
+    replaceSubrange(28..<32, with: Self.number(pages))
+    return pages
+  }
+}
+
 extension PageCopySite {
+  /// Changes the bytes of the pages.
+  fileprivate func change(_ body: (inout Data) -> Void) throws {
+    let file = URL(fileURLWithPath: pages)
+    var bytes = try Data(contentsOf: file)
+    body(&bytes)
+    try bytes.write(to: file)
+  }
+
   /// Writes over the beginning of what is found first.
   fileprivate func replace(_ bytes: Data, with others: Data, from start: Int) throws {
     let file = URL(fileURLWithPath: pages)
