@@ -14,6 +14,7 @@ struct RowSums {
     var columns: [String]
     /// Places among the values of a row.
     var places: [Int]
+    var order: IndexOrder
   }
 
   /// Over (key, content), as `Digest` counts them but for the dot.
@@ -79,7 +80,7 @@ struct RowSums {
     }
   }
 
-  /// What an index holds.
+  /// What an index holds; throws if that is not in its order, where nobody would find it.
   static func sum(
     of index: Index, in table: String, on connection: Connection
   ) throws(SQLiteError) -> UInt64 {
@@ -87,7 +88,11 @@ struct RowSums {
       "SELECT \(index.columns.joined(separator: ", ")) FROM main.\(quoted(table)) "
         + "INDEXED BY \(quoted(index.name))")
     var sum: UInt64 = 0
+    var order = index.order
     while try statement.step() {
+      guard order.follows(statement) else {
+        throw .rows("the index \(index.name) is not in order")
+      }
       sum &+= share(index.columns.indices.lazy.map { statement.content($0).hash })
     }
     return sum
@@ -142,17 +147,23 @@ extension Statement.Content {
 extension RowSums {
   /// The indexes of a table whose content follows from its columns, and under which name its rowid
   /// can be read; nil if there are others, over expressions or a part of the rows.
+  ///
+  /// Where there is no rowid the rows lie in an index, too: of that one the key is read alone.
   static func plan(
     _ schema: TableSchema, _ statements: RowStatements, on connection: Connection
   ) throws(SQLiteError) -> (indexes: [Index], rowID: String?)? {
     var (indexes, needsRowID): ([Index], Bool) = ([], false)
     let list = try connection.rows(
-      "SELECT name, origin, partial FROM pragma_index_list(?, 'main')", [.string(schema.name)])
-    for row in list where !(schema.isWithoutRowID && row[1].string == "pk") {
+      "SELECT name, origin, partial, \"unique\" FROM pragma_index_list(?, 'main')",
+      [.string(schema.name)])
+    for row in list {
       guard row[2].integer == 0, let name = row[0].string else { return nil }
-      var index = Index(name: name, columns: [], places: [])
+      let isTable = schema.isWithoutRowID && row[1].string == "pk"
       let columns = try connection.rows(
-        "SELECT cid, name FROM pragma_index_xinfo(?, 'main')", [.string(name)])
+        "SELECT cid, name, desc, coll, key FROM pragma_index_xinfo(?, 'main')", [.string(name)]
+      ).filter { !isTable || $0[4].integer == 1 }
+      guard let order = IndexOrder(columns, isUnique: row[3].integer == 1) else { return nil }
+      var index = Index(name: name, columns: [], places: [], order: order)
       for column in columns {
         if column[0].integer == -1 {
           guard let rowID = schema.rowIDName else { return nil }

@@ -70,6 +70,43 @@ import Testing
     }
   }
 
+  /// Sound pages, in which SQLite finds nothing by a key.
+  @Test(arguments: [
+    ("sqlite_autoindex_tag_1", "CREATE INDEX other ON tag(t COLLATE NOCASE DESC)"),
+    ("sqlite_autoindex_tag_1", "CREATE INDEX other ON tag(t COLLATE BINARY)"),
+    ("sqlite_autoindex_tag_2", "CREATE INDEX other ON tag(n DESC)"),
+    ("item_name", "CREATE INDEX other ON item(name COLLATE NOCASE, qty)"),
+    ("sqlite_autoindex_item_1", "CREATE INDEX other ON item(id DESC)"),
+    (
+      "line",
+      """
+      CREATE TABLE other(item BLOB REFERENCES item, n INTEGER, t TEXT COLLATE NOCASE,
+        PRIMARY KEY(item DESC, n)) WITHOUT ROWID;
+      INSERT INTO other SELECT * FROM line
+      """
+    ),
+  ])
+  func `an index in another order is noticed`(index: String, other: String) throws {
+    let site = try PageCopySite()
+    try site.fill(60)
+    try site.a.write("UPDATE tag SET t = lower(t) WHERE n % 2 = 1; UPDATE item SET name = 'one'")
+    try site.a.foldAll()
+    try site.make()
+    try site.join()
+    do {
+      let copy = try Connection(path: site.pages)
+      try copy.execute(other)
+      let root = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+      let from = try #require(try copy.scalar(root, [.string("other")]).integer)
+      let to = try #require(try copy.scalar(root, [.string(index)]).integer)
+      try site.change { $0.write($0.page(Int(from)), at: Int(to)) }
+    }
+    let copy = try Connection(path: site.pages)
+    try copy.execute("DROP \(other.hasPrefix("CREATE INDEX") ? "INDEX" : "TABLE") other")
+    #expect(try copy.prepareRows("PRAGMA quick_check") == ["ok"])
+    expectRows(site, index)
+  }
+
   /// A page whose children are one page, whose children are one page … has trillions of rows.
   @Test(arguments: ["_flotilla_origin", "_flotilla_local", "_flotilla_digest", "item"])
   func `a small file of more rows than anybody can read is refused soon`(table: String) throws {
