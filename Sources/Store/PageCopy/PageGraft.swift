@@ -333,6 +333,8 @@ package final class PageGraft {
       throw Self.failure("write", pages.path)
     }
     guard rename(pages.path, path) == 0 else { throw Self.failure("replace", path) }
+    // A power cut from here on finds the new file: never the old one with what is written into it.
+    let isOnDisk = Result { () throws(StoreError) in try Self.syncFolder(of: path) }
     // Whoever has come to the old file waits for its lock, and must not go on in it. Its locks go
     // with the first of its descriptors that is closed: so this comes before.
     let notice = Array("Another file has taken the place of this one; open it again.\n".utf8)
@@ -340,7 +342,7 @@ package final class PageGraft {
     let isPoisoned = pwrite(old, poison, poison.count, 0) == poison.count
     close(old)
     guard isPoisoned else { throw Self.failure("close", path) }
-    try Self.syncFolder(of: path)
+    try isOnDisk.get()
   }
 
   private static func syncFolder(of path: String) throws(StoreError) {
