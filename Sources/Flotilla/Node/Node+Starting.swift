@@ -9,6 +9,8 @@ extension Node {
   /// Opens the port and the control socket, and begins to find and to be found.
   func start() async throws(FlotillaError) {
     if mode == .offline { return }
+    // Others may know of this file from now on: what is missing comes by rows.
+    PageFetch.removeFiles(in: sidecar)
     if copy.unfinished == nil { await beginUndoBook() }
     try await startListening()
     if mode == .lasting { try await startControl() }

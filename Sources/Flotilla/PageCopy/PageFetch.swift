@@ -62,9 +62,11 @@ struct PageFetch: Sendable {
   private static let prefix = "pages-"
 
   /// What is here of copies, by the copy's name.
-  private var files: [String] {
+  private var files: [String] { Self.files(in: sidecar) }
+
+  private static func files(in sidecar: Sidecar) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: sidecar.folder)) ?? []
-    return names.filter { $0.hasPrefix(Self.prefix) }.sorted().map { sidecar.folder + "/" + $0 }
+    return names.filter { $0.hasPrefix(prefix) }.sorted().map { sidecar.folder + "/" + $0 }
   }
 
   private func path(of copy: Identity) -> String {
@@ -76,8 +78,13 @@ struct PageFetch: Sendable {
     return name.hasPrefix(prefix) ? Identity(String(name.dropFirst(prefix.count))) : nil
   }
 
-  func removeFiles(but kept: String? = nil) {
+  private func removeFiles(but kept: String? = nil) {
     for file in files where file != kept { unlink(file) }
+  }
+
+  /// Takes away what was begun of a copy.
+  static func removeFiles(in sidecar: Sidecar) {
+    for file in files(in: sidecar) { unlink(file) }
   }
 
   // MARK: Talking

@@ -46,11 +46,8 @@ extension Replica {
       return Pages(isFromAnybody: outcome == .failed(reason))
     case .cut(let reason):
       log("the first copy was cut off: \(reason)")
-      guard persists else {
-        // A node must not wait for its inviter alone.
-        fetch.removeFiles()
-        return Pages()
-      }
+      // A node must not wait for its inviter alone.
+      guard persists else { return Pages() }
       throw FlotillaError(
         .peer, "the first copy from \(copy.name) stopped: \(reason)",
         remedy: "This node is a member now and \(StatusRemarks.continuation(path))")

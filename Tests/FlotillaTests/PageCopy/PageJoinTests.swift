@@ -327,6 +327,19 @@ extension NodeTests {
       }
     }
 
+    @Test func `a node that has begun keeps nothing of a copy by pages`() async throws {
+      try await TestSite.with { site in
+        let (a, node) = try await inviter(in: site, rows: 5)
+        await node.stop()
+        let left = a.path + "-flotilla/pages-\(Identity(high: 1, low: 2))"
+        try Data("left".utf8).write(to: URL(fileURLWithPath: left))
+        try await a.library.withNode(mode: .offline) { _ in }
+        #expect(try leftovers(a).count == 1)
+        try await a.library.withNode(mode: .brief) { _ in }
+        #expect(try leftovers(a) == [])
+      }
+    }
+
     @Test func `what a killed inviter has left is taken away`() async throws {
       try await TestSite.with { site in
         let (a, node) = try await inviter(in: site, rows: 5)
