@@ -27,12 +27,23 @@ actor PageServer {
   /// What must stay free beside the file.
   private static let reserve: UInt64 = 64 << 20
 
+  /// A file, and the last cut of which it has everything.
+  private struct Made: Sendable {
+    var file: PageFile
+    var whole: Replication.Mark
+  }
+
   private struct Kept {
     var file: PageFile
+    var whole: Replication.Mark
     var madeAt: Int64
     var users = 0
     /// Whether somebody has all of it; until then its joiner may come again.
     var isTaken = false
+
+    init(_ made: Made, at madeAt: Int64) {
+      (file, whole, self.madeAt) = (made.file, made.whole, madeAt)
+    }
 
     var end: Int64 { madeAt + (isTaken ? shareLimit : keepLimit) }
   }
@@ -51,7 +62,7 @@ actor PageServer {
   private var kept: Kept?
   /// How many are being sent the file that is kept.
   var users: Int { kept?.users ?? 0 }
-  private var making: Task<Result<PageFile, FlotillaError>, Never>?
+  private var making: Task<Result<Made, FlotillaError>, Never>?
   /// Ends a copy that is being made.
   private let isStopping = Locked(false)
   /// Who is served: one connection of a member, so that nobody holds the places of others.
@@ -188,11 +199,14 @@ actor PageServer {
   }
 
   /// The file that a joiner gets: the one that it has begun to fetch, one that was made a moment
-  /// ago, or a new one.
+  /// ago, or a new one. None goes out without rows whose delete has been let go of since.
   private func file(
     for ask: CopyMessage.Ask, _ link: CopyLink, of member: Identity
   ) async throws(FlotillaError) -> PageFile {
-    if let kept {
+    let cleared = try await reporting(database) { () async throws(StoreError) in
+      try await store.run { (store) throws(StoreError) in store.stability.standing.cleared }
+    }
+    if let kept, kept.whole >= cleared {
       let isFresh = Uptime.now - kept.madeAt < Self.shareLimit
       if kept.file.copy == ask.copy || isFresh || kept.users > 0 {
         self.kept?.users += 1
@@ -211,13 +225,15 @@ actor PageServer {
       }
     }
     let result = await task.value
+    // Whoever wakes first: another one may be under way when the last of them does.
+    if making == task {
+      making = nil
+      kept = try? Kept(result.get(), at: Uptime.now)
+    }
+    if let made = try? result.get(), kept?.file.copy == made.file.copy { kept?.users += 1 }
     news.cancel()
     await news.value
-    making = nil
-    let file = try result.get()
-    if kept?.file.copy != file.copy { kept = Kept(file: file, madeAt: Uptime.now) }
-    kept?.users += 1
-    return file
+    return try result.get().file
   }
 
   private func release(_ file: PageFile) {
@@ -244,7 +260,7 @@ actor PageServer {
     }
   }
 
-  private func make() async -> Result<PageFile, FlotillaError> {
+  private func make() async -> Result<Made, FlotillaError> {
     do throws(FlotillaError) {
       return .success(try await makeFile())
     } catch {
@@ -253,11 +269,12 @@ actor PageServer {
     }
   }
 
-  private func makeFile() async throws(FlotillaError) -> PageFile {
+  private func makeFile() async throws(FlotillaError) -> Made {
     unlink(path)
     let (path, clock) = (path, store.clock)
     try requireRoom()
-    let source = try await reporting(path) { () async throws(StoreError) -> Locked<PageSource?> in
+    let (source, whole) = try await reporting(path) {
+      () async throws(StoreError) -> (Locked<PageSource?>, Replication.Mark) in
       try await store.foldBacklog(folded)
       await store.makeRoom()
       let (source, fold, position) = try await store.patiently { (store) throws(StoreError) in
@@ -265,7 +282,7 @@ actor PageServer {
         return (Locked<PageSource?>(source), source.fold, store.position)
       }
       await folded(fold, position)
-      return source
+      return (source, position.stability.standing.whole)
     }
     let (isStopping, log) = (isStopping, database + "-wal")
     let made = try await offPool { () throws(FlotillaError) -> PageSource.Made in
@@ -285,7 +302,7 @@ actor PageServer {
     guard descriptor >= 0 else { throw FlotillaError.file("cannot open \(path)") }
     unlink(path)
     let copy = Identity(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
-    return PageFile(owning: descriptor, copy, bytes: made.bytes)
+    return Made(file: PageFile(owning: descriptor, copy, bytes: made.bytes), whole: whole)
   }
 
   private func requireRoom() throws(FlotillaError) {

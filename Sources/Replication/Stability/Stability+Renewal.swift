@@ -47,6 +47,9 @@ extension Stability {
 
   /// What another node takes over of it, with all that is held here: no more than a peer may tell
   /// it. Nil if the marks are beyond the cut, which cannot be.
+  ///
+  /// What is taken over is as old as it took to bring it. Others may have gone on to the next cut
+  /// since, and without a cut nobody lets go of anything.
   package func handedOn(by surety: Surety, at moment: Int64) -> Stability? {
     let told = StabilityNews(
       standing: standing, cut: cut.flatMap { surety.isNamed($0) ? $0 : nil },
@@ -58,6 +61,7 @@ extension Stability {
     (taken.whole, taken.cleared, taken.known) = (whole, cleared, known)
     (taken.cut, taken.acknowledgements, taken.floors) =
       (told.cut, told.acknowledgements, told.floors)
+    taken.mayHaveMissed = taken.cut != nil
     return taken
   }
 

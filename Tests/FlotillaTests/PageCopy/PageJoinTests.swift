@@ -2,10 +2,10 @@ import Foundation
 import Network
 import Replication
 import SQLite
-import Store
 import Testing
 
 @testable import Flotilla
+@testable import Store
 
 extension NodeTests {
   /// First copies by pages between nodes.
@@ -324,6 +324,32 @@ extension NodeTests {
         let (b, _) = try await join("b", code(node), at: node.address, in: site)
         #expect(try b.count() == 3_000)
         #expect(await node.sentRows > 3_000)
+      }
+    }
+
+    /// The rows would stand at the joiner alone.
+    @Test func `a file goes to nobody once what is in it was let go of`() async throws {
+      try await TestSite.with { site in
+        let (_, node) = try await inviter(in: site)
+        let keys = NodeKeys()
+        await site.admit(keys, "p", .reader)
+        func copy() async throws -> (CopyLink, Identity) {
+          let link = try await talk(to: node, as: keys, in: site)
+          try await link.send(.ask(CopyMessage.Ask(format: UInt64(Store.tableFormat))))
+          return (link, try await head(link).copy)
+        }
+        let (first, one) = try await copy()
+        let (second, same) = try await copy()
+        #expect(one == same)
+        try await node.store.run { (store) throws(StoreError) in
+          try reporting { () throws(SQLiteError) in
+            try store.deletions.beginRenewal(to: Mark(number: 1, id: 1))
+            try store.deletions.endRenewal()
+          }
+        }
+        let (third, other) = try await copy()
+        #expect(one != other)
+        for link in [first, second, third] { link.close() }
       }
     }
 

@@ -224,6 +224,21 @@ import Testing
     #expect(again == nil)
   }
 
+  /// Its pages were on their way while all others held the next cuts, and deleted rows went.
+  @Test func `who is made of another one's pages may have missed what went meanwhile`() throws {
+    var all = [Stability(), Stability(), Stability()]
+    let surety = Surety(holdsCut: { _ in true }, isNamed: { _ in true }) { _ in true }
+    #expect(Stability().handedOn(by: surety, at: now) == Stability())
+    round(&all, id: 1, at: frontier)
+    var made = try #require(all[0].handedOn(by: surety, at: now))
+    round(&all, id: 2, at: frontier)
+    all[0].clear()
+    let joiner = Identity(high: 0, low: 4)
+    all[0].news.map { made.hear($0, from: nodes[0], isLeaf: false, as: joiner, at: now) }
+    #expect(made.mustRenew(for: all[0].standing))
+    #expect(made.renewal(for: all[0].cleared, held: nodes) == all[0].cleared)
+  }
+
   @Test func `of two cuts made at one time one counts, and what was stable stays known`() {
     var all = [Stability(), Stability(), Stability()]
     round(&all, id: 7, at: frontier)
