@@ -40,14 +40,17 @@ extension BadInputTests {
       return first
     }
 
+    @discardableResult
     private func join(
-      _ desk: Desk, _ database: String, _ name: String, _ first: RunningNode
-    ) async throws {
-      let code = try await desk.succeed("invite", "a.db")
+      _ desk: Desk, _ database: String, _ name: String, _ first: RunningNode,
+      role: String = "writer"
+    ) async throws -> RunningNode {
+      let code = try await desk.succeed("invite", "a.db", "--role", role)
       try await desk.succeed("join", database, code, "--at", first.address, "--name", name)
-      _ = try await desk.start(
+      let node = try await desk.start(
         database, "--listen", "127.0.0.1:0", "--peer", first.address)
       try await desk.succeed("wait", database, "--for", "all")
+      return node
     }
 
     /// A moment after all that was written until now, and before what follows.
@@ -123,6 +126,30 @@ extension BadInputTests {
         let rest = try await undo(desk, since: since, "--yes")
         #expect(rest.rows.map(\.text).sorted() == ["t k3 edited-since", "t k4 older"])
         #expect(rest.put_back == 0)
+      }
+    }
+
+    @Test func `an admin that has left is disowned with what it wrote`() async throws {
+      try await Desk.with { desk in
+        let first = try await site(desk)
+        let third = try await join(desk, "c.db", "third", first, role: "admin")
+        let code = try await desk.succeed("invite", "c.db")
+        try await desk.succeed("join", "d.db", code, "--at", third.address, "--name", "fourth")
+        let isKnown = try await eventually(within: .seconds(20)) {
+          try await desk.succeed("members", "a.db", "--all").contains("fourth")
+        }
+        #expect(isKnown)
+        try await desk.succeed("leave", "c.db")
+        let words = [
+          "flotilla", "revoke", "a.db", "third", "--undo-since", "2026-01-01 00:00:00Z",
+        ]
+        let kept = try await desk.run(words)
+        #expect(kept.status == 0 && !kept.output.contains("fourth"), "\(kept)")
+        #expect(try await !desk.succeed("members", "a.db", "--all").contains("revoked"))
+        let gone = try await desk.run(words + ["--disown"])
+        #expect(gone.status == 0 && gone.output.contains("and with it fourth"), "\(gone)")
+        // It may be said again.
+        #expect(try await desk.run(words + ["--disown", "--yes"]).status == 0)
       }
     }
 

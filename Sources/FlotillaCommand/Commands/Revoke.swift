@@ -70,10 +70,12 @@ enum Revoke {
     _ name: String, _ call: Call
   ) async throws(FlotillaError) -> RevokeReport {
     let found = try await call.replica.members().member(named: name)
-    if let found, found.isFormer {
+    let disowns = call.arguments.has("--disown")
+    // What an admin had signed before it left stands, unless it is disowned.
+    if let found, found.isFormer, !disowns || found.state == "revoked" {
       return RevokeReport(node: found.node, id: found.id, told: [], also: [])
     }
-    return try await call.replica.revoke(name, disowning: call.arguments.has("--disown"))
+    return try await call.replica.revoke(name, disowning: disowns)
   }
 
   private static func time(_ call: Call) throws(FlotillaError) -> Int64? {
