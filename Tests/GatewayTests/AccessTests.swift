@@ -202,6 +202,44 @@ import Testing
     }
   }
 
+  /// Tokens of a version before name tables as they were called here at that time.
+  @Test func `stays what a token of a version before says when its table is renamed`()
+    async throws
+  {
+    try await withNode { place, node in
+      try await place.sql("clinic.db", "ALTER TABLE closed RENAME TO payroll")
+      let all = RawClient(port: node.port, token: try await place.token("clinic.db", "all"))
+      let row = "/v1/clinic/rows/payroll/1"
+      #expect(try await eventually { try await all.ask("GET", row).status == 200 })
+      let file = URL(filePath: place.path("clinic.db-flotilla/tokens.json"))
+      let most = try await place.token("clinic.db", "most", tables: "*=write,payroll=none")
+      let one = try await place.token("clinic.db", "one", tables: "payroll=read")
+      let old = try String(contentsOf: file, encoding: .utf8)
+        .replacing(#","namesFirst":true"#, with: "").replacing(#""namesFirst":true,"#, with: "")
+        .replacing(#""closed""#, with: #""payroll""#)
+      #expect(!old.contains("namesFirst") && old.contains("payroll"))
+      // While the tokens cannot be written they allow no more.
+      let lock = URL(filePath: file.path + ".lock")
+      try FileManager.default.removeItem(at: lock)
+      try FileManager.default.createDirectory(at: lock, withIntermediateDirectories: false)
+      for isWritten in [false, true] {
+        if isWritten { try FileManager.default.removeItem(at: lock) }
+        try Data(old.utf8).write(to: file)
+        let client = RawClient(port: node.port, token: most)
+        #expect(try await client.ask("GET", row).status == 404)
+        #expect(try await client.ask("GET", "/v1/clinic/rows/open/1").status == 200)
+        let other = RawClient(port: node.port, token: one)
+        #expect(try await other.ask("GET", row).status == (isWritten ? 200 : 404))
+      }
+      // It is translated once, so that it stays so under another name.
+      try await place.sql("clinic.db", "ALTER TABLE payroll RENAME TO salary")
+      let moved = "/v1/clinic/rows/salary/1"
+      let client = RawClient(port: node.port, token: one)
+      #expect(try await eventually { try await client.ask("GET", moved).status == 200 })
+      #expect(try await RawClient(port: node.port, token: most).ask("GET", moved).status == 404)
+    }
+  }
+
   @Test func `is to the database that the path names, though another has its name in code`()
     async throws
   {

@@ -26,6 +26,9 @@ package struct AccessToken: Codable, Sendable, Equatable {
   /// In ms since 1970 by the time of the site; nil if it never ends.
   package var created: Int64
   package var expires: Int64?
+  /// Whether the names of its tables are those that the site gave them first. Nil in a token of a
+  /// version before, whose tables are named as they were called here when it was made.
+  package var namesFirst: Bool?
 
   package static let everything = "*"
 
@@ -33,6 +36,12 @@ package struct AccessToken: Codable, Sendable, Equatable {
   package func right(to table: String) -> TableRight {
     tables[table] ?? tables.first { isSameName($0.key, table) }?.value
       ?? tables[Self.everything] ?? .none
+  }
+
+  /// What it may do with a table that the site called so first, and that has another name here. One
+  /// of a version before may mean either name.
+  package func right(to first: String, here: String) -> TableRight {
+    namesFirst == true ? right(to: first) : min(right(to: first), right(to: here))
   }
 
   /// What it may do with every table.

@@ -39,7 +39,17 @@ package struct OwnStanding: Sendable {
   /// What a client may do with a table: no more than this node.
   package func right(of token: AccessToken, to table: String) -> TableRight {
     guard let known = tables[Self.folded(table)] else { return min(least, token.least) }
-    return min(known.right, token.right(to: known.first))
+    return min(known.right, token.right(to: known.first, here: known.here))
+  }
+
+  /// A token of a version before with the first names of its tables, as far as they are here.
+  func renamed(_ token: AccessToken) -> AccessToken {
+    guard token.namesFirst != true else { return token }
+    var token = token
+    let rights = token.tables.map { (first(of: $0.key) ?? $0.key, $0.value) }
+    token.tables = Dictionary(rights) { min($0, $1) }
+    token.namesFirst = true
+    return token
   }
 
   /// How the site called first what people call so; nil if there is no such table.

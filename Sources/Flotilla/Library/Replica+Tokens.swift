@@ -36,7 +36,8 @@ extension Replica {
     let text = AccessToken.draw()
     let token = AccessToken(
       name: name, hash: AccessToken.hash(of: text), tables: try first(tables, in: standing),
-      created: standing.siteTime, expires: timeToLive.map { standing.siteTime + $0.milliseconds })
+      created: standing.siteTime, expires: timeToLive.map { standing.siteTime + $0.milliseconds },
+      namesFirst: true)
     let path = path
     try await onTokens { tokens throws(FlotillaError) in
       guard !tokens.contains(where: { $0.name == name }) else {
@@ -101,6 +102,11 @@ extension Replica {
       }
       tokens.removeAll { $0.name == name }
     }
+  }
+
+  /// Writes tokens of a version before with the first names of their tables.
+  package func renameTokens(by standing: OwnStanding) async throws(FlotillaError) {
+    try await onTokens { tokens in tokens = tokens.map(standing.renamed) }
   }
 
   private func onTokens(

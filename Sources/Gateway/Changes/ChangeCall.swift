@@ -92,7 +92,7 @@ struct ChangeCall {
   }
 
   func isWanted(_ change: ChangeHub.Told) -> Bool {
-    guard token.right(to: change.first) >= .read else { return false }
+    guard token.right(to: change.first, here: change.table) >= .read else { return false }
     return asked.map { $0.right(to: change.table) >= .read } ?? true
   }
 

@@ -115,6 +115,10 @@ final class GatewayDatabase: Sendable {
 
   /// The same, by the hash of the token.
   func token(hash: String) async throws(Problem) -> AccessToken? {
+    if try tokens().contains(where: { $0.namesFirst != true }) {
+      // While the file cannot be written they are worth less.
+      try? await replica.renameTokens(by: try await standing())
+    }
     guard let token = try tokens().first(where: { $0.hash == hash }) else { return nil }
     if token.expires != nil, token.isOver(at: try await standing().siteTime) { return nil }
     return token
