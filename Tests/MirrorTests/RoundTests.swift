@@ -93,4 +93,37 @@ struct `A mirror between two sides that` {
       try await office.isInSync()
     }
   }
+
+  /// A backup of the table was read in, or its trigger was gone.
+  @Test(arguments: ["--site", "--server"])
+  func `that the site has deleted are more than the log keeps wait for a word`(
+    _ side: String
+  ) async throws {
+    try await Office.with { office in
+      _ = try await office.open(
+        """
+        CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10002)
+          INSERT INTO t SELECT i, 'site' FROM n;
+        """, "--create")
+      try await office.isInSync()
+      try await office.site("DELETE FROM t WHERE id > 1")
+      try await office.serverComesTo("1", "SELECT count(*) FROM t")
+      try await office.isInSync()
+      let name = try await office.trigger("1_i")
+      try await office.server(
+        "DROP TRIGGER \(name); INSERT INTO t SELECT seq, 'server' FROM seq_2_to_10002")
+      _ = try await office.flotilla("mirror", "shop.db", "verify", "--timeout", "60s")
+      let stopped = try await office.status()["stopped"] as? [[String: Any]]
+      let reason = stopped?.first?["reason"] as? String ?? ""
+      #expect(reason.contains("10001 rows that the site has deleted"), "\(reason)")
+      #expect(try await office.server("SELECT count(*) FROM t") == "10002")
+      #expect(try await office.site("SELECT count(*) FROM t") == "1")
+      _ = try await office.flotilla("mirror", "shop.db", "verify", side, "--timeout", "60s")
+      let wanted = side == "--site" ? "1" : "10002"
+      try await office.serverComesTo(wanted, "SELECT count(*) FROM t")
+      try await office.siteComesTo(wanted, "SELECT count(*) FROM t")
+      try await office.isInSync()
+    }
+  }
 }

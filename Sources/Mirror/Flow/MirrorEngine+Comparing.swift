@@ -140,7 +140,9 @@ extension MirrorEngine {
     // So many rows the log would not keep. What the site has deleted is no surplus to it.
     if surplus > Self.mostTakenAway, policy == .siteStands { policy = .union }
     let differing = try reading { () throws(SQLiteError) in try comparison.count(.differs) }
-    let isLogged = differing <= Self.mostTakenAway
+    let isGone = policy == .reunion && surplus > Self.mostTakenAway
+    let gone = isGone ? try await deletions(comparison) : 0
+    let isLogged = max(differing, gone) <= Self.mostTakenAway
     let decision = settings.decision.flatMap { $0.comparison > state.comparison ? $0.side : nil }
     // It is said of tables that were asked about; what is held stays beside the server's.
     if decision == .server, !isLogged, policy.isUnion {
@@ -150,10 +152,13 @@ extension MirrorEngine {
       try reading { () throws(SQLiteError) in try session.debts.forget(of: [number]) }
     }
     if !isLogged, policy.isUnion, decision == nil {
+      let found =
+        gone > Self.mostTakenAway
+        ? "the server has \(gone) rows that the site has deleted" : "\(differing) rows differ"
       undecided[comparison.link.number] =
-        "\(differing) rows differ, and nobody has told of them. Say whose stand: "
+        "\(found), and nobody has told of them. Say whose stand: "
         + "flotilla mirror \(shellWord(replica.path)) verify --site, or --server"
-      throw .again("\(differing) rows of \(comparison.link.site.name) differ")
+      throw .again("of \(comparison.link.site.name) \(found)")
     }
     for finding in Comparison.order {
       var last: [Value]?
@@ -177,6 +182,20 @@ extension MirrorEngine {
         (MirroredRow(comparison.link, key: [.string($0.key)], row: nil), $0.reason)
       }, session)
     return differences
+  }
+
+  /// How many rows of the server the site has had, and has deleted.
+  private func deletions(_ comparison: Comparison) async throws(MirrorError) -> Int {
+    var (count, last): (Int, [Value]?) = (0, nil)
+    while !Task.isCancelled {
+      let keys = try reading { () throws(SQLiteError) in
+        try comparison.keys(.serverOnly, after: last, limit: Self.part)
+      }
+      guard !keys.isEmpty else { break }
+      count += try await deleted(keys, comparison.link).count { $0 }
+      last = keys.last
+    }
+    return count
   }
 
   /// Holds rows of the server, as many as are known at most.

@@ -63,8 +63,12 @@ extension MirrorEngine {
     }
     // Where the site stands a debt is like any other row: what is overwritten goes to the log.
     let owed = policy == .siteStands ? [] : session.debts.names
-    let gone =
-      policy == .reunion ? try await deleted(rows.filter { $0.row == nil }, link) : []
+    var gone: Set<RowKey> = []
+    if policy == .reunion {
+      let absent = rows.filter { $0.row == nil }
+      let isGone = try await deleted(absent.map(\.key), link)
+      gone = Set(zip(absent, isGone).filter(\.1).map(\.0.name))
+    }
     // Who brings those does not know that the two never met.
     session.meeting.leave(there.keys.filter { moving.contains($0) || owed.contains($0) })
     let verdict = judge(
@@ -149,14 +153,11 @@ extension MirrorEngine {
     return taking.count - taking.altered.count { leaving.contains($0.name) }
   }
 
-  /// Which rows the site has had, and has deleted.
-  private func deleted(
-    _ rows: [MirroredRow], _ link: TableLink
-  ) async throws(MirrorError) -> Set<RowKey> {
-    guard !rows.isEmpty else { return [] }
+  /// Of each key, whether the site has had such a row, and has deleted it.
+  func deleted(_ keys: [[Value]], _ link: TableLink) async throws(MirrorError) -> [Bool] {
+    guard !keys.isEmpty else { return [] }
     do throws(FlotillaError) {
-      let isGone = try await replica.areDeleted(rows.map(\.key), from: link.site.name)
-      return Set(zip(rows, isGone).filter(\.1).map(\.0.name))
+      return try await replica.areDeleted(keys, from: link.site.name)
     } catch {
       throw .node(error)
     }
