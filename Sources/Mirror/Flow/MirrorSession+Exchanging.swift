@@ -53,12 +53,20 @@ extension MirrorSession {
 }
 
 extension SiteFile {
-  /// Whether rows of a table may have other values for a moment: no trigger of the site sees them.
+  /// Whether rows of a table may have other values for a moment: no trigger of the site sees them,
+  /// on this table or on one to which ON UPDATE hands them on.
   fileprivate func mayExchange(_ link: TableLink) throws(SQLiteError) -> Bool {
     let hasTriggers = try connection.scalar(
       """
-      SELECT EXISTS(SELECT 1 FROM main.sqlite_schema
-        WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT GLOB '_flotilla_*')
+      WITH RECURSIVE reached(name) AS (
+        VALUES(lower(?)) UNION
+        SELECT lower(t.name) FROM reached, main.sqlite_schema AS t,
+          pragma_foreign_key_list(t.name, 'main') AS f
+        WHERE t.type = 'table' AND f."table" = reached.name COLLATE NOCASE
+          AND f.on_update NOT IN ('NO ACTION', 'RESTRICT'))
+      SELECT EXISTS(SELECT 1 FROM main.sqlite_schema AS s, reached
+        WHERE s.type = 'trigger' AND s.tbl_name = reached.name COLLATE NOCASE
+          AND s.name NOT GLOB '_flotilla_*')
       """, [.string(link.site.name)])
     return hasTriggers.integer == 0
   }
