@@ -30,6 +30,13 @@ extension Node {
           await self.patrol()
         }
       })
+    // Not with the patrol: that may fold for long, and the log grows meanwhile.
+    work.loop(
+      Task {
+        while (try? await Task.sleep(for: .milliseconds(Self.slowPoll))) != nil {
+          await self.store.tell { $0.cutSpentExports(at: self.clock.now) }
+        }
+      })
     work.loop(Task { await self.store.keepLogShort { self.log($0) } })
   }
 

@@ -63,6 +63,8 @@ final class Export {
   /// Rows that wait to be put back: what stands there is not what their versions say.
   var wrong: Set<RowID> = []
   var own = Origin(rawValue: 0)
+  /// What the next read gives, if the snapshot was let go before the end.
+  private(set) var cut: Result<ExportStep, StoreError>?
 
   init(
     connection: Connection, covers: Frontier, frontier: Frontier, rows: UInt64, openedAt: Int64,
@@ -85,6 +87,26 @@ final class Export {
     (source, long) = (.list([], next: 0), nil)
     connection.rollBack()
     return connection.isIdle ? connection : nil
+  }
+
+  /// Lets the snapshot go, if it is time, whether or not the peer takes anything: it has told what
+  /// it needs to go on, or to end.
+  ///
+  /// Before anything of it counts that is of no use, for the next would begin with the same rows.
+  /// So it is with a row that has begun to go in pieces.
+  func cutIfSpent(at now: Instant, _ pace: Pace) {
+    guard cut == nil, last != nil || long != nil else { return }
+    let counts = long == nil && goesOn
+    guard counts ? isSpent(at: now, pace) : hasPinnedMost(pace) else { return }
+    cut =
+      if long != nil {
+        .failure(
+          StoreError(
+            .sqlite, "the log grew by more than a snapshot may keep while a long row was sent"))
+      } else {
+        .success(isExhausted ? .done : .paused(progress: progress))
+      }
+    _ = end()
   }
 
   /// Whether it was held for so long, or keeps so much of the log, that it is let go.

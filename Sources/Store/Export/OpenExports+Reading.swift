@@ -8,13 +8,9 @@ extension OpenExports {
     guard let export = self[id] else {
       throw StoreError(.sqlite, "the export is closed")
     }
-    // What was begun is ended: it holds all that it needs.
+    export.cutIfSpent(at: now, pace)
+    if let cut = export.cut { return try cut.get() }
     if let long = export.long { return readOn(long, export, pace) }
-    if export.last != nil, !export.isExhausted,
-      export.goesOn ? export.isSpent(at: now, pace) : export.hasPinnedMost(pace)
-    {
-      return .paused(progress: export.progress)
-    }
     do {
       return try readBatch(export, pace)
     } catch {

@@ -38,6 +38,11 @@ final class OpenExports {
     return nextID
   }
 
+  /// Lets the snapshots go that are spent. A peer that takes nothing asks for no batch that would.
+  func cutSpent(_ pace: Pace, at now: Instant) {
+    for export in open.values { export.cutIfSpent(at: now, pace) }
+  }
+
   /// Ends an export and keeps its connection; gives what was known of it.
   func close(_ id: Int64) -> Export? {
     guard let export = open.removeValue(forKey: id) else { return nil }

@@ -65,6 +65,9 @@ extension Store {
     try exports.read(id, pace, at: now)
   }
 
+  /// Lets the snapshots go that were held for too long; their exports go on from new ones.
+  package func cutSpentExports(at now: Instant) { exports.cutSpent(pace, at: now) }
+
   /// Lets the snapshot go; a table in which something was amiss is compared with its versions.
   package func closeExport(_ id: Int64) throws(StoreError) {
     guard let export = exports.close(id), !export.suspects.isEmpty else { return }

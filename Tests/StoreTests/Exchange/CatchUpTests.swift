@@ -214,6 +214,39 @@ import Testing
     }
   }
 
+  /// Whether nobody holds a snapshot that keeps the log.
+  private func isLogFree(_ replica: TestReplica) throws -> Bool {
+    try replica.application.execute("PRAGMA busy_timeout = 0")
+    return try replica.application.rows("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] == .integer(0)
+  }
+
+  @Test(arguments: [false, true])
+  func `a snapshot is let go though the peer takes nothing`(isAllRead: Bool) throws {
+    var pace = Self.slices
+    pace.walBytes = 200_000
+    if isAllRead { pace.batchRows = 100 }
+    let r = try replicas(2, rows: 9, pace: pace)
+    let opened = try r[0].store.openExport(.above(Frontier()), at: r[0].now)
+    guard case .batch = try r[0].store.readExport(opened.id, at: r[0].now) else {
+      Issue.record("no batch")
+      return
+    }
+    r[0].store.cutSpentExports(at: r[0].now)
+    #expect(try !isLogFree(r[0]))
+    try r[0].write("CREATE TABLE big(b); INSERT INTO big VALUES (zeroblob(300000))")
+    r[0].store.cutSpentExports(at: r[0].now)
+    #expect(try isLogFree(r[0]))
+    // It is told when the peer takes something again.
+    switch try r[0].store.readExport(opened.id, at: r[0].now) {
+    case .paused(let progress): #expect(!progress.isEmpty && !isAllRead)
+    case .done: #expect(isAllRead)
+    default: Issue.record("there is no snapshot")
+    }
+    try r[0].store.closeExport(opened.id)
+    try r[1].pull(from: r[0])
+    try expectEqual(r)
+  }
+
   /// A pause would show the other node half of what is small enough to be merged in one commit.
   @Test(
     arguments: [

@@ -84,6 +84,30 @@ import Testing
     try r[0].store.closeExport(opened.id)
   }
 
+  /// A pause is no answer after a piece.
+  @Test func `what keeps too much of the log is given up in the middle`() throws {
+    var pace = Pace()
+    (pace.longRow, pace.pieceBytes, pace.mostWalBytes) = (50, 30, 200_000)
+    let r = try replicas(pace)
+    try r[0].write("INSERT INTO u(id, v) VALUES (1, hex(zeroblob(100)))")
+    let opened = try r[0].store.openExport(
+      .above(r[1].store.position.frontier), at: r[0].now)
+    guard case .part = try r[0].store.readExport(opened.id, at: r[0].now) else {
+      Issue.record("no piece")
+      return
+    }
+    try r[0].write("INSERT INTO t(id, k, b) VALUES (1, 'k', zeroblob(300000))")
+    r[0].store.cutSpentExports(at: r[0].now)
+    #expect(throws: StoreError.self) {
+      _ = try r[0].store.readExport(opened.id, at: r[0].now)
+    }
+    let free = try r[0].application.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+    #expect(free[0][0] == .integer(0))
+    try r[0].store.closeExport(opened.id)
+    try r[1].pull(from: r[0])
+    try expectEqual(r)
+  }
+
   @Test func `its hash is that of its values, wherever it is taken`() throws {
     let r = try replicas(Pace())
     try r[0].write(
