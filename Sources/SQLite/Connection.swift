@@ -169,6 +169,15 @@ package final class Connection {
     }
   }
 
+  /// The first column of a query, of which the whole is in memory: 8 bytes a row.
+  package func integers(_ sql: String, _ values: [Value] = []) throws(SQLiteError) -> [Int64] {
+    try with(sql, values) { (statement) throws(SQLiteError) in
+      var all: [Int64] = []
+      while try statement.step() { all.append(statement.integer(0)) }
+      return all
+    }
+  }
+
   /// The first row of a query, or nil.
   package func row(_ sql: String, _ values: [Value] = []) throws(SQLiteError) -> [Value]? {
     try with(sql, values) { (statement) throws(SQLiteError) in

@@ -299,18 +299,6 @@ package final class Store {
     try ReplicaFile.remove(from: connection, journalMode: mode)
   }
 
-  /// Lets go of the oldest rulings beyond what is kept.
-  package func trimRulings() throws(StoreError) {
-    try reporting { () throws(SQLiteError) in
-      try connection.transaction { () throws(SQLiteError) in try rulings.trim() }
-    }
-  }
-
-  /// Lets go of the oldest settled verdicts.
-  package func trimVerdicts(at now: Instant) throws(StoreError) {
-    try verdicts.trim(at: now, atOnce: pace.comparedRows)
-  }
-
   /// Runs `body` in one write transaction of the file.
   func transaction<Result>(
     isDurable: Bool = true, _ body: () throws -> Result

@@ -220,10 +220,53 @@ import Testing
       SELECT iif(i < 4, 7, 8), i, 9, i, i, 1, '', 1, zeroblob(iif(i < 4, 10, 1 << 20)) FROM n
       """)
     #expect(try !a.store.rulings.mayLack())
-    try a.store.trimRulings()
+    try a.store.trimLogs(at: a.now)
     let counts = "SELECT group_concat(n, ' ') FROM (SELECT count(*) AS n FROM _flotilla_ruling "
     #expect(try a.value(counts + "GROUP BY eorigin)").string == "3 64")
     #expect(try a.store.rulings.mayLack())
+  }
+
+  @Test func `of too much goes in slices, and programs write in between`() throws {
+    var pace = Pace()
+    (pace.rulings, pace.comparedRows) = (5, 50)
+    let a = try TestReplica(1, schema: Self.schema, tracking: ["note"], pace: pace)
+    let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)"
+    try a.write(
+      """
+      \(numbers) INSERT INTO _flotilla_conflict(id, name, key, at, reason)
+      SELECT i, 'note', x'00', 0, 'older' FROM n;
+      INSERT INTO _flotilla_rekeyed VALUES (77, x'01', 1), (700, x'01', 1);
+      \(numbers) INSERT INTO _flotilla_verdict(seq, name, key, verdict, at)
+      SELECT i, 'note', x'00', 'accepted', 0 FROM n;
+      \(numbers) INSERT INTO _flotilla_ruling(
+        eorigin, eseq, origin, seq, stamp, kind, rule, tbl, key)
+      SELECT 7, 1000 + i, 9, i, i, 1, '', 1, x'00' FROM n;
+      """)
+    try a.store.origins.raise(to: Frontier([a.store.own: 200_000]))
+    func counts() throws -> [SQLite.Value] {
+      try ["conflict", "rekeyed", "verdict", "ruling"].map {
+        try a.value("SELECT count(*) FROM _flotilla_\($0)")
+      }
+    }
+    let slices = try a.store.logExcess(at: a.now)
+    #expect(slices.count == 3)
+    // The word on one of them is awaited by now, and stays.
+    try a.write("INSERT INTO _flotilla_verdict(seq, name, key) VALUES (1001, 'note', x'00')")
+    var left: [[SQLite.Value]] = []
+    for slice in slices {
+      try a.store.letGo(of: slice)
+      try a.write("INSERT INTO note VALUES (hex(randomblob(8)), 'written')")
+      left.append(try counts())
+    }
+    #expect(
+      left == [
+        [.integer(70), .integer(2), .integer(71), .integer(71)],
+        [.integer(20), .integer(1), .integer(21), .integer(21)],
+        [.integer(0), .integer(0), .integer(1), .integer(6)],
+      ])
+    #expect(try a.store.conflictLog.gone() == 120)
+    #expect(try a.store.verdicts.missing() == 120)
+    #expect(try a.store.logExcess(at: a.now).isEmpty)
   }
 
   @Test func `of runs is the last thousand`() throws {

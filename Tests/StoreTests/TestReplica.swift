@@ -171,6 +171,13 @@ extension End {
   }
 }
 
+extension Store {
+  /// Lets go of all that the logs keep too much of.
+  func trimLogs(at now: Instant) throws(StoreError) {
+    for slice in try logExcess(at: now) { try letGo(of: slice) }
+  }
+}
+
 extension Connection {
   func prepareRows(_ sql: String) throws -> [String] {
     let statement = try prepare(sql)

@@ -186,17 +186,31 @@ extension Node {
   }
 
   /// Once an hour: what is kept of conflicts, rulings and verdicts stays within its bounds.
-  private func trimLogs() async {
-    guard times.takeTrim(at: Uptime.now) else { return }
-    do {
-      try await store.patiently { (store) throws(StoreError) in
-        try store.conflictLog.trim(at: self.clock.now)
-        try store.trimRulings()
-        try store.trimVerdicts(at: self.clock.now)
-        try store.feed.tend(at: Uptime.wall)
-      }
-    } catch {
-      if !note(error) { warn("could not shorten the conflict log: \(error.message)") }
+  private func trimLogs() {
+    guard !work.isUnderWay(.trimming), times.takeTrim(at: Uptime.now) else { return }
+    work.begin(
+      .trimming,
+      Task {
+        do throws(StoreError) {
+          try await self.trim()
+        } catch {
+          if !self.note(error) { self.warn("could not shorten the logs: \(error.message)") }
+        }
+        self.work.end(.trimming)
+      })
+  }
+
+  private func trim() async throws(StoreError) {
+    let slices = try await store.run { (store) throws(StoreError) in
+      try store.logExcess(at: self.clock.now)
+    }
+    for slice in slices where !isStopping {
+      try await store.patiently { (store) throws(StoreError) in try store.letGo(of: slice) }
+      // Programs that write have their turn in between.
+      guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { return }
+    }
+    try await store.patiently { (store) throws(StoreError) in
+      try store.feed.tend(at: Uptime.wall)
     }
   }
 
@@ -217,7 +231,7 @@ extension Node {
     await examineFile()
     await saveUnsaved()
     await closeSite()
-    await trimLogs()
+    trimLogs()
     if times.takePeers(isNews: false, at: Uptime.now) { await savePeers() }
     await tendUndoBook()
     tellShelved(0, from: nil)

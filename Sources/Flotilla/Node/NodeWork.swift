@@ -22,6 +22,8 @@ struct NodeWork: Sendable {
     case folding
     /// Letting go of deleted versions.
     case collecting
+    /// Letting go of what logs keep too much of.
+    case trimming
   }
 
   private var tasks: [Piece: Task<Void, Never>] = [:]
@@ -51,7 +53,7 @@ struct NodeWork: Sendable {
   func stop() {
     for (piece, task) in tasks {
       switch piece {
-      case .session, .folding, .collecting: break
+      case .session, .folding, .collecting, .trimming: break
       case .dial, .dialBack, .loop, .meshTick, .nextLook, .delivery: task.cancel()
       }
     }

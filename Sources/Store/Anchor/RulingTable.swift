@@ -12,6 +12,9 @@ final class RulingTable: FilePart {
     var ruling: Ruling
   }
 
+  /// How a ruling is found in its table.
+  struct Name: Sendable { var eorigin, eseq, origin, seq: Int64 }
+
   let versions: VersionTable
   /// So many are kept; the oldest go first.
   let limit: Int
@@ -153,17 +156,11 @@ final class RulingTable: FilePart {
     }
   }
 
-  /// The same for all origins.
-  private func trimWords() throws(SQLiteError) {
-    let talkers = try connection.with(
+  /// Origins that have said more in all than is kept of one in a term.
+  func talkers() throws(SQLiteError) -> [Int64] {
+    try connection.integers(
       "SELECT origin FROM _flotilla_ruling WHERE kind >= 128 GROUP BY origin HAVING count(*) > ?",
-      [.integer(Int64(Self.wordsOfOne))]
-    ) { (statement) throws(SQLiteError) in
-      var origins: [Int64] = []
-      while try statement.step() { origins.append(statement.integer(0)) }
-      return origins
-    }
-    for origin in talkers { try trimWords(of: origin) }
+      [.integer(Int64(Self.wordsOfOne))])
   }
 
   func read(
@@ -219,31 +216,64 @@ final class RulingTable: FilePart {
   /// What the keys may take of rows that edits of one member were rejected for.
   static let bytesOfOne: Int64 = 64 << 20
 
-  /// Lets go of the oldest beyond the limit, but for those about the office, which have their own,
-  /// and those whose word an edit of this replica still waits for.
+  /// The oldest beyond the limit, but for those about the office, which have their own, and those
+  /// whose word an edit of this replica still waits for.
   ///
   /// The keys that one member's edits have may take so much, but for the last.
-  func trim() throws(SQLiteError) {
-    try trimWords()
+  func excess() throws(SQLiteError) -> [Name] {
     let size = try connection.scalar("SELECT sum(length(key)) FROM _flotilla_ruling").integer ?? 0
-    let isLong = size > Self.bytesOfOne
     let isOver = try count() > Int64(limit)
-    guard isLong || isOver else { return }
-    tally = nil
-    let gone = try connection.run(
+    guard isOver || size > Self.bytesOfOne else { return [] }
+    return try connection.with(
       """
-      DELETE FROM _flotilla_ruling WHERE (eorigin, eseq, origin, seq) IN (
-        SELECT eorigin, eseq, origin, seq FROM (
-          SELECT *, row_number() OVER (ORDER BY stamp DESC) AS place FROM (
-            SELECT r.eorigin, r.eseq, r.origin, r.seq, r.stamp, r.kind,
-              row_number() OVER newest AS nth, sum(length(r.key)) OVER newest AS bytes
-            FROM _flotilla_ruling AS r LEFT JOIN _flotilla_origin AS o ON o.id = r.eorigin
-            LEFT JOIN _flotilla_author AS a ON a.origin = o.origin WHERE r.kind < 128
-            WINDOW newest AS (PARTITION BY ifnull(a.node, r.eorigin) ORDER BY r.stamp DESC
-              ROWS UNBOUNDED PRECEDING)))
-        WHERE (place > ?1 OR nth > 1 AND bytes > ?2)
-          AND eseq NOT IN (SELECT seq FROM _flotilla_verdict WHERE verdict IS NULL))
-      """, [.integer(Int64(limit)), .integer(Self.bytesOfOne)])
-    if isLong, gone > 0 { try Meta(connection: connection).set(.rulingsGone, .integer(1)) }
+      SELECT eorigin, eseq, origin, seq FROM (
+        SELECT *, row_number() OVER (ORDER BY stamp DESC) AS place FROM (
+          SELECT r.eorigin, r.eseq, r.origin, r.seq, r.stamp, r.kind,
+            row_number() OVER newest AS nth, sum(length(r.key)) OVER newest AS bytes
+          FROM _flotilla_ruling AS r LEFT JOIN _flotilla_origin AS o ON o.id = r.eorigin
+          LEFT JOIN _flotilla_author AS a ON a.origin = o.origin WHERE r.kind < 128
+          WINDOW newest AS (PARTITION BY ifnull(a.node, r.eorigin) ORDER BY r.stamp DESC
+            ROWS UNBOUNDED PRECEDING)))
+      WHERE (place > ?1 OR nth > 1 AND bytes > ?2)
+        AND eseq NOT IN (SELECT seq FROM _flotilla_verdict WHERE verdict IS NULL)
+      ORDER BY place DESC
+      """, [.integer(Int64(limit)), .integer(Self.bytesOfOne)]
+    ) { (statement) throws(SQLiteError) in
+      var names: [Name] = []
+      while try statement.step() {
+        names.append(
+          Name(
+            eorigin: statement.integer(0), eseq: statement.integer(1),
+            origin: statement.integer(2), seq: statement.integer(3)))
+      }
+      return names
+    }
+  }
+
+  /// Lets go of all that is too much, where few others have the file open.
+  func trim() throws(SQLiteError) {
+    for origin in try talkers() { try trimWords(of: origin) }
+    let names = try excess()
+    guard !names.isEmpty else { return }
+    try connection.transaction { () throws(SQLiteError) in try remove(names) }
+  }
+
+  /// Lets go of these, unless an edit of this replica waits for one by now.
+  func remove(_ names: [Name]) throws(SQLiteError) {
+    var gone = 0
+    for name in names {
+      gone += try connection.run(
+        """
+        DELETE FROM _flotilla_ruling
+        WHERE eorigin = ? AND eseq = ? AND origin = ? AND seq = ? AND NOT EXISTS (
+          SELECT 1 FROM _flotilla_verdict WHERE verdict IS NULL AND seq = eseq)
+        """,
+        [
+          .integer(name.eorigin), .integer(name.eseq), .integer(name.origin), .integer(name.seq),
+        ])
+    }
+    guard gone > 0 else { return }
+    tally = nil
+    try Meta(connection: connection).set(.rulingsGone, .integer(1))
   }
 }

@@ -111,30 +111,23 @@ extension Verdicts {
     try meta.set(.verdictsMissing, .integer(Int64(seq)))
   }
 
-  /// Lets go of settled verdicts that are neither of the last day nor among the latest, so many in
-  /// one transaction; of none while nobody knows which those are.
-  func trim(at now: Instant, atOnce limit: Int) throws(StoreError) {
-    guard let now = now.ageing else { return }
-    while try trimSlice(at: now, limit) {}
+  /// The own edits whose settled verdicts are neither of the last day nor among the latest; none
+  /// while nobody knows which those are.
+  func excess(at now: Instant) throws(SQLiteError) -> [Int64] {
+    guard let now = now.ageing else { return [] }
+    let last = Int64(clamping: lives.origins.frontier[lives.own]) - Self.kept
+    return try connection.integers(
+      """
+      SELECT seq FROM _flotilla_verdict
+      WHERE verdict IS NOT NULL AND seq <= ? AND coalesce(at, 0) < ? ORDER BY seq
+      """, [.integer(last), .integer(now - Self.keptFor)])
   }
 
-  /// One slice of that, the earliest first; true if there may be more.
-  private func trimSlice(at now: Int64, _ limit: Int) throws(StoreError) -> Bool {
-    try reporting { () throws(SQLiteError) in
-      try connection.transaction { () throws(SQLiteError) in
-        let last = Int64(clamping: lives.origins.frontier[lives.own]) - Self.kept
-        let condition = "verdict IS NOT NULL AND seq <= ? AND coalesce(at, 0) < ?"
-        let bounds: [SQLite.Value] = [.integer(last), .integer(now - Self.keptFor)]
-        let going = try connection.rows(
-          "SELECT seq FROM _flotilla_verdict WHERE \(condition) ORDER BY seq LIMIT ?",
-          bounds + [.integer(Int64(limit))])
-        guard let gone = going.last?[0].integer else { return false }
-        try connection.run(
-          "DELETE FROM _flotilla_verdict WHERE \(condition) AND seq <= ?",
-          bounds + [.integer(gone)])
-        try miss(through: UInt64(gone))
-        return going.count == limit
-      }
+  /// Lets go of these; in the open transaction.
+  func remove(_ edits: [Int64]) throws(SQLiteError) {
+    for seq in edits {
+      try connection.run("DELETE FROM _flotilla_verdict WHERE seq = ?", [.integer(seq)])
     }
+    if let last = edits.last { try miss(through: UInt64(last)) }
   }
 }

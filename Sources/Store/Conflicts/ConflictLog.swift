@@ -107,17 +107,30 @@ struct ConflictLog {
 
   /// What goes was the oldest; settled ones go first: nobody misses what was restored or dismissed.
   /// None goes for its age where nobody knows what time it is.
-  ///
-  /// - Returns: How many went.
-  func trim(to bounds: ConflictBounds, at now: Int64?) throws(SQLiteError) -> Int {
-    var aged: [Int64] = []
-    if let now {
-      let oldest = now - Int64(clamping: bounds.days) * 86_400_000
-      aged = try connection.rows(
-        "SELECT id FROM _flotilla_conflict WHERE at < ?", [.integer(oldest)]
-      ).compactMap { $0[0].integer }
+  func excess(of bounds: ConflictBounds, at now: Int64?) throws(SQLiteError) -> [Int64] {
+    var oldest = Int64.min
+    if let now { oldest = now - Int64(clamping: bounds.days) * 86_400_000 }
+    // Of an entry that is no more, its fresh key may be left.
+    let gone = try connection.integers(
+      """
+      SELECT id FROM _flotilla_conflict WHERE at < ?
+      UNION ALL SELECT id FROM _flotilla_rekeyed
+      WHERE id NOT IN (SELECT id FROM _flotilla_conflict)
+      """, [.integer(oldest)])
+    return try gone + bounds.excess(of: entries(since: oldest))
+  }
+
+  /// Lets go of these, with their fresh keys; tells how many were here.
+  func remove(_ ids: [Int64]) throws(SQLiteError) -> Int {
+    guard !ids.isEmpty else { return 0 }
+    // Nor does another conflict get the number of one of these.
+    try Meta(connection: connection).set(.conflictNewest, .integer(try newestNumber()))
+    var count = 0
+    for id in ids {
+      count += try connection.run("DELETE FROM _flotilla_conflict WHERE id = ?", [.integer(id)])
+      try connection.run("DELETE FROM _flotilla_rekeyed WHERE id = ?", [.integer(id)])
     }
-    return try remove(aged) + remove(bounds.excess(of: entries()))
+    return count
   }
 
   /// Lets go of what others have lost beyond their share, once enough has come since that was
@@ -134,20 +147,10 @@ struct ConflictLog {
     try meta.set(.conflictsGone, .integer((try meta.integer(.conflictsGone) ?? 0) + Int64(gone)))
   }
 
-  private func remove(_ ids: [Int64]) throws(SQLiteError) -> Int {
-    guard !ids.isEmpty else { return 0 }
-    try Meta(connection: connection).set(.conflictNewest, .integer(try newestNumber()))
-    for id in ids {
-      try connection.run("DELETE FROM _flotilla_conflict WHERE id = ?", [.integer(id)])
-    }
-    // What has become of a row goes with its conflict.
-    try connection.run(
-      "DELETE FROM _flotilla_rekeyed WHERE id NOT IN (SELECT id FROM _flotilla_conflict)")
-    return ids.count
-  }
-
   /// All entries from the newest on. The larger side of each is paid for.
-  private func entries() throws(SQLiteError) -> [ConflictBounds.Entry] {
+  private func entries(
+    since oldest: Int64 = .min
+  ) throws(SQLiteError) -> [ConflictBounds.Entry] {
     guard try Layout.hasTable("_flotilla_author", on: connection) else { return [] }
     let own = try Meta(connection: connection).text(.node)
     var nodes: [Int64: String] = [:]
@@ -158,8 +161,8 @@ struct ConflictLog {
       """
       SELECT id, state = 'open', \(Self.size), CASE WHEN length(winner) > ifnull(length(loser), 0)
         THEN substr(winner, 1, 9) ELSE origin END
-      FROM _flotilla_conflict ORDER BY id DESC
-      """, []
+      FROM _flotilla_conflict WHERE at >= ? ORDER BY id DESC
+      """, [.integer(oldest)]
     ) { (statement) throws(SQLiteError) in
       var entries: [ConflictBounds.Entry] = []
       while try statement.step() {

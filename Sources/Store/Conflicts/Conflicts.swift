@@ -95,14 +95,23 @@ package struct Conflicts {
 
   /// Lets go of the oldest conflicts beyond the bounds.
   package func trim(at now: Instant) throws(StoreError) {
+    let excess = try excess(at: now)
+    guard !excess.isEmpty else { return }
     try reporting { () throws(SQLiteError) in
-      try connection.transaction { () throws(SQLiteError) in
-        let gone = try log.trim(to: try readBounds(), at: now.ageing)
-        guard gone > 0 else { return }
-        try meta.set(
-          .conflictsGone, .integer((try meta.integer(.conflictsGone) ?? 0) + Int64(gone)))
-      }
+      try connection.transaction { () throws(SQLiteError) in try remove(excess) }
     }
+  }
+
+  /// The oldest conflicts beyond the bounds.
+  func excess(at now: Instant) throws(StoreError) -> [Int64] {
+    try reporting { () throws(SQLiteError) in try log.excess(of: readBounds(), at: now.ageing) }
+  }
+
+  /// Lets go of these, and counts them; in the open transaction.
+  func remove(_ ids: [Int64]) throws(SQLiteError) {
+    let gone = try log.remove(ids)
+    guard gone > 0 else { return }
+    try meta.set(.conflictsGone, .integer((try meta.integer(.conflictsGone) ?? 0) + Int64(gone)))
   }
 
   /// How many were let go so far.

@@ -30,7 +30,7 @@ import Testing
     try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
     try site.meet()
     try age(by: 1_000_000)
-    try site.a.store.trimVerdicts(at: site.a.now)
+    try site.a.store.trimLogs(at: site.a.now)
     #expect(try site.a.verdicts() == ["accepted client-wins"])
   }
 
@@ -42,11 +42,11 @@ import Testing
     try site.meet()
     let edit = site.a.store.position.frontier[site.a.store.own]
     let later = Instant(uptime: 0, wall: site.a.now.moment + 2 * Self.day)
-    try site.a.store.trimVerdicts(at: later)
+    try site.a.store.trimLogs(at: later)
     #expect(try site.a.verdicts() == Array(repeating: "accepted client-wins", count: 4))
     #expect(try site.a.store.verdicts.missing() <= before)
     try age(by: 100_000)
-    try site.a.store.trimVerdicts(at: later)
+    try site.a.store.trimLogs(at: later)
     #expect(try site.a.verdicts().isEmpty)
     #expect(try site.a.store.verdicts.missing() == edit)
   }
@@ -54,7 +54,7 @@ import Testing
   @Test func `that is awaited is never let go`() throws {
     try site.a.write("UPDATE note SET text = 'mine' WHERE id = 'r'", at: 10)
     try age(by: 1_000_000)
-    try site.a.store.trimVerdicts(at: Instant(uptime: 0, wall: site.a.now.moment + 400 * Self.day))
+    try site.a.store.trimLogs(at: Instant(uptime: 0, wall: site.a.now.moment + 400 * Self.day))
     #expect(try site.a.verdicts() == ["pending"])
   }
 
@@ -83,7 +83,7 @@ import Testing
       INSERT INTO _flotilla_ruling(eorigin, eseq, origin, seq, stamp, kind, rule, tbl, key)
       VALUES (1, \(mine), 97, 1, 1, 1, '', 1, x'')
       """)
-    try site.a.store.trimRulings()
+    try site.a.store.trimLogs(at: site.a.now)
     #expect(
       try site.a.value("SELECT count(*) FROM _flotilla_ruling WHERE eseq = \(mine)")
         == .integer(1))
@@ -103,7 +103,7 @@ import Testing
       try site.b.write(sql, at: 20 + Int64(number))
       try site.meet([site.b, site.anchor])
     }
-    for replica in [site.anchor, site.b] { try replica.store.trimRulings() }
+    for replica in [site.anchor, site.b] { try replica.store.trimLogs(at: replica.now) }
     try site.meet()
     #expect(try site.a.verdicts(of: "r") == ["unknown server-wins"])
     #expect(try site.a.verdicts(of: "n") == ["accepted server-wins"])
