@@ -30,6 +30,19 @@ import Testing
     #expect(it.isAskingDue(for: 1, at: 60_001))
   }
 
+  @Test func `rows are asked for of one after the other, each for all of them`() {
+    var it = PatrolTimes(asleep: 0)
+    let nodes = (1...3).map { Identity(high: $0, low: 0) }
+    func next(of those: [Identity], _ isAnew: Bool) -> UInt64? {
+      it.helper(of: those, isAnew: isAnew)?.high
+    }
+    #expect([true, false, true].map { next(of: nodes, $0) } == [1, 1, 2])
+    // One that has gone is not waited for.
+    #expect(next(of: [nodes[0], nodes[2]], false) == 3)
+    #expect([true, true].map { next(of: [nodes[1], nodes[0]], $0) } == [1, 2])
+    #expect(next(of: [], true) == nil)
+  }
+
   @Test func `who was without help for a minute on end goes on alone`() {
     var it = PatrolTimes(asleep: 0)
     let looks: [(isHelpless: Bool, at: Int64)] = [

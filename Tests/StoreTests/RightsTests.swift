@@ -83,6 +83,63 @@ import Testing
     #expect(try leaf.store.wantedRows().map(\.table).sorted() == ["bill", "note"])
   }
 
+  @Test func `rows that nobody knows leave the others their turn`() throws {
+    try allow(Rights(general: .read))
+    let table = try #require(leaf.store.tables.table("note")?.id)
+    try leaf.write(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+      INSERT INTO _flotilla_putback
+      SELECT \(table), CAST(char(1) || printf('%04d', i) AS BLOB) FROM n;
+      UPDATE note SET text = 'hack' WHERE id = 'a'
+      """)
+    try leaf.foldAll()
+    // What was refused just now comes first.
+    try askBack()
+    #expect(try leaf.value("SELECT text FROM note WHERE id = 'a'") == .string("x"))
+    try leaf.write("UPDATE note SET text = 'hack' WHERE id = 'a'")
+    try leaf.foldAll()
+    try leaf.reopen()
+    var asked: Set<[UInt8]> = []
+    for turn in 1...3 {
+      #expect(leaf.store.asksAnew == (turn == 1))
+      let names = try leaf.store.wantedRows()
+      asked.formUnion(names.map(\.key))
+      let (_, batches) = try site.export(.rows(names))
+      try leaf.merge(batches, .repair, from: site)
+    }
+    #expect(asked.count == 5_001 && leaf.store.asksAnew)
+    #expect(try leaf.value("SELECT text FROM note WHERE id = 'a'") == .string("x"))
+  }
+
+  @Test func `more is asked for as soon as half has come`() throws {
+    try site.write(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+      INSERT INTO note SELECT i, i FROM n
+      """)
+    try site.foldAll()
+    try leaf.exchange(with: site)
+    try allow(Rights(general: .read))
+    try leaf.write("UPDATE note SET text = 'hack'")
+    try leaf.foldAll()
+    var questions = 0
+    while case let mark = leaf.store.position.wanted, mark > 0, questions < 20 {
+      questions += 1
+      let names = try leaf.store.wantedRows()
+      #expect(names.count <= PutBackTable.asked)
+      let half = (names.count + 1) / 2
+      for part in [names.prefix(half - 1), names[(half - 1)..<half]] {
+        #expect(leaf.store.position.wanted == mark)
+        let (_, batches) = try site.export(.rows(Array(part)))
+        try leaf.merge(batches, .repair, from: site)
+      }
+      #expect(leaf.store.position.wanted != mark)
+    }
+    #expect(questions < 20)
+    #expect(try leaf.value("SELECT count(*) FROM note WHERE text = 'hack'") == .integer(0))
+  }
+
   /// It waits to be put back when a migration has the table compared.
   @Test func `a refused edit is put back after a migration, too`() throws {
     try site.write("ALTER TABLE note ADD COLUMN fax TEXT")

@@ -70,15 +70,18 @@ extension Node {
     guard position.wanted > 0,
       session != nil || times.isAskingDue(for: position.wanted, at: Uptime.now)
     else { return }
-    let able =
-      session
-      ?? peers.values.first { $0.session != nil && rights(of: $0.node).isWhole }?
-      .session
-    guard let able else { return }
+    let able = peers.filter { $0.value.session != nil && rights(of: $0.key).isWhole }
+    guard session != nil || !able.isEmpty else { return }
     times.ask(for: position.wanted, at: Uptime.now)
     do {
-      let names = try await store.run { (store) throws(StoreError) in try store.wantedRows() }
-      if !names.isEmpty { await able.feed(.want(names)) }
+      let (isAnew, names) = try await store.run { (store) throws(StoreError) in
+        (store.asksAnew, try store.wantedRows())
+      }
+      guard !names.isEmpty else { return }
+      let helper =
+        session
+        ?? times.helper(of: able.keys, isAnew: isAnew).flatMap { peers[$0]?.session }
+      await helper?.feed(.want(names))
     } catch {
       warn("could not look for rows to be put back: \(error.message)")
     }

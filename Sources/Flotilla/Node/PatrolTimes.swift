@@ -24,6 +24,8 @@ struct PatrolTimes: Sendable {
   private var mustSavePeers = false
   private var clockSavedAt: Int64 = 0
   private var asked: (wanted: UInt64, at: Int64) = (0, 0)
+  /// Who was asked for them last.
+  private var helper: Identity?
   private var helplessSince: Int64?
   /// By how much the uptime is ahead of the time that the machine was awake.
   private var sleep: Int64
@@ -70,6 +72,15 @@ struct PatrolTimes: Sendable {
   }
 
   mutating func ask(for wanted: UInt64, at now: Int64) { asked = (wanted, now) }
+
+  /// Who of these is asked for rows: the next one once all rows had their turn, for somebody else
+  /// may know those that have not come.
+  mutating func helper(of nodes: some Collection<Identity>, isAnew: Bool) -> Identity? {
+    if let helper, !isAnew, nodes.contains(helper) { return helper }
+    let next = helper.flatMap { last in nodes.filter { $0 > last }.min() }
+    helper = next ?? nodes.min()
+    return helper
+  }
 
   /// Takes in whether nobody in reach can help; true if it was so for long, which begins anew.
   mutating func isHelpless(_ isHelpless: Bool, at now: Int64) -> Bool {

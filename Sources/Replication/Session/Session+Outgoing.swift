@@ -343,8 +343,10 @@ extension Session {
     case .bucket(let bucket, let sent) where !sent.covers(progress):
       open(.bucket(bucket, above: sent.joined(progress)), &directives)
     case .bucket, .rows:
-      // Nothing of it counts as sent: the next comparison finds what is still amiss.
+      // Nothing of it counts as sent: the next comparison finds what is still amiss, and rows that
+      // were asked for and did not come are asked for again.
       considerExport(&directives, now)
+      openWanted(&directives)
       openRepair(&directives)
     }
   }

@@ -5,13 +5,21 @@ import SQLite
 ///
 /// Whether there are any is known without a look, for it is asked with every row that comes.
 final class PutBackTable: FilePart {
-  /// What is to be asked for at a time, at most.
-  private static let asked = 4_096
+  /// What is to be asked for at a time, at most. As soon as half of it has come, the next ones are:
+  /// a peer keeps no more than twice as many in mind (`Session.hear`).
+  static let asked = 8 * Limits.wantedRows
 
   private let connection: Connection
   private(set) var isEmpty = true
-  /// How many have begun to wait since the file was opened.
-  private var begun: UInt64 = 0
+  /// How often more was to be asked for since the file was opened.
+  private var turns: UInt64 = 0
+  /// Those that have begun to wait since something was asked for: nobody has been asked yet, so
+  /// they come first.
+  private var fresh: [Export.RowID] = []
+  /// The last one of the others that was asked for; nil at the beginning.
+  private var last: Export.RowID?
+  /// How many were asked for last, and how many have come since.
+  private var answers = (asked: 0, come: 0)
 
   init(_ connection: Connection) { self.connection = connection }
 
@@ -20,8 +28,13 @@ final class PutBackTable: FilePart {
     isEmpty = try connection.row("SELECT 1 FROM _flotilla_putback LIMIT 1") == nil
   }
 
-  /// Another number whenever one more begins to wait; 0 if none does.
-  var mark: UInt64 { isEmpty ? 0 : begun + 1 }
+  /// Another number whenever one more begins to wait, or much has come of what was asked for; 0 if
+  /// none waits.
+  var mark: UInt64 { isEmpty ? 0 : turns + 1 }
+
+  /// Whether the next ones are the first of all again: who was asked for them before may not know
+  /// them.
+  var isAtStart: Bool { last == nil }
 
   func contains(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Bool {
     if isEmpty { return false }
@@ -33,7 +46,9 @@ final class PutBackTable: FilePart {
   /// A row waits from now on.
   func insert(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) {
     isEmpty = false
-    begun += 1
+    turns += 1
+    let row = Export.RowID(table: table.id, key: key)
+    if fresh.count < Self.asked { fresh.append(row) }
     try connection.run(
       "INSERT OR IGNORE INTO _flotilla_putback(tbl, key) VALUES (?, ?)",
       [.integer(table.id), .blob(key.bytes)])
@@ -46,8 +61,14 @@ final class PutBackTable: FilePart {
     let count = try connection.run(
       "DELETE FROM _flotilla_putback WHERE tbl = ? AND key = ?",
       [.integer(table.id), .blob(key.bytes)])
-    if count > 0 { try reload() }
-    return count > 0
+    guard count > 0 else { return false }
+    try reload()
+    answers.come += 1
+    if answers.asked > 0, 2 * answers.come >= answers.asked {
+      turns += 1
+      answers = (0, 0)
+    }
+    return true
   }
 
   /// The rows that wait.
@@ -59,13 +80,42 @@ final class PutBackTable: FilePart {
       })
   }
 
-  /// So many rows of these tables as may be asked for at a time.
-  func someRows(of tables: [Int64]) throws(SQLiteError) -> [Export.RowID] {
+  /// So many rows of these tables as may be asked for at a time: the next ones each time, and the
+  /// first ones again after the last.
+  ///
+  /// There may be thousands that nobody knows. The row behind them is known, and has its turn. One
+  /// whose key is longer than may be asked for has none.
+  func nextRows(of tables: [Int64]) throws(SQLiteError) -> [Export.RowID] {
     guard !isEmpty else { return [] }
+    let isNew = Set(fresh)
+    var found: [Export.RowID] = []
+    for row in isNew where tables.contains(row.table) && row.key.bytes.count <= Limits.wantedKey {
+      let name: [SQLite.Value] = [.integer(row.table), .blob(row.key.bytes)]
+      let text = "SELECT 1 FROM _flotilla_putback WHERE tbl = ? AND key = ?"
+      if try connection.row(text, name) != nil { found.append(row) }
+    }
+    fresh = []
+    let room = Self.asked - found.count
+    let others = room > 0 ? try rows(of: tables, after: last, limit: room) : []
+    if room > 0 { last = others.count < room ? nil : others.last }
+    found += others.filter { !isNew.contains($0) }
+    answers = (found.count, 0)
+    return found
+  }
+
+  private func rows(
+    of tables: [Int64], after last: Export.RowID?, limit: Int
+  ) throws(SQLiteError) -> [Export.RowID] {
     let numbers = tables.map { "\($0)" }.joined(separator: ", ")
     return try connection.rows(
-      "SELECT tbl, key FROM _flotilla_putback WHERE tbl IN (\(numbers)) LIMIT ?",
-      [.integer(Int64(Self.asked))]
+      """
+      SELECT tbl, key FROM _flotilla_putback WHERE tbl IN (\(numbers)) AND length(key) <= ?
+        AND (tbl, key) > (?, ?) ORDER BY tbl, key LIMIT ?
+      """,
+      [
+        .integer(Int64(Limits.wantedKey)), .integer(last?.table ?? .min),
+        .blob(last?.key.bytes ?? []), .integer(Int64(limit)),
+      ]
     ).map { Export.RowID(table: $0[0].integer ?? 0, key: Key(bytes: $0[1].blob ?? [])) }
   }
 

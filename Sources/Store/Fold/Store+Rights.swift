@@ -146,14 +146,17 @@ extension Store {
     if hasOthers { try fetchAnew() }
   }
 
-  /// Rows that should be as the site has them, of tables that may be read.
+  /// Whether those are asked for next that were asked for longest ago.
+  package var asksAnew: Bool { putBacks.isAtStart }
+
+  /// The next rows that should be as the site has them, of tables that may be read.
   package func wantedRows() throws(StoreError) -> [RowName] {
     try reporting { () throws(SQLiteError) in
       guard !putBacks.isEmpty else { return [] }
       let readable = tables.byID.values.filter {
         $0.isTracked && ($0.isSettings || rights.right(to: $0.name) != .none)
       }.map(\.id)
-      return try putBacks.someRows(of: readable).compactMap { row in
+      return try putBacks.nextRows(of: readable).compactMap { row in
         tables.byID[row.table].map { RowName(table: $0.name, key: row.key.bytes) }
       }
     }

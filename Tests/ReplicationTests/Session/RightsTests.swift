@@ -220,6 +220,26 @@ struct RightsTests {
     #expect(leaf.hear(.want(names)).isEmpty)
   }
 
+  @Test("goes on with the next rows that were asked for where an export of some pauses")
+  func pausing() {
+    let names = (0..<600 as Range<UInt16>).map {
+      RowName(table: "t", key: [UInt8($0 >> 8), UInt8($0 & 255)])
+    }
+    var it = conversation(peer: Self.reader)
+    it.hear(.want(Array(names.prefix(256))))
+    it.hear(.want(Array(names[256..<512])))
+    it.hear(.want(Array(names[512...])))
+    for _ in 0..<2 {
+      it.feed(.exportOpened(covers: Frontier(), rows: 256))
+      guard case .openExport(.rows)? = it.feed(.exportPaused(progress: Frontier())).last else {
+        Issue.record("they are never sent")
+        return
+      }
+    }
+    it.feed(.exportOpened(covers: Frontier(), rows: 88))
+    #expect(it.feed(.exportPaused(progress: Frontier())).last == .closeExport)
+  }
+
   @Test("asks for rows with long keys in frames that fit")
   func longKeys() {
     var it = conversation(own: Self.reader)
