@@ -38,7 +38,7 @@ extension MemoryReplica {
     if governance.wasAppointed, isNew || isLate { rule(.stoodDown, &edits, at: now) }
     if isNew, file.office.office.part == .judging { rule(.tookOffice, &edits, at: now) }
     if !file.office.office.certifies { unveil() }
-    if !governance.isHeld { release { _ in true } }
+    if !governance.isHeld { release { _, _ in true } }
     let result = conclude(&edits, at: now)
     commit(isDurable: true)
     return result
@@ -121,6 +121,16 @@ extension MemoryReplica {
       guard let standing = file.versions[row] else { continue }
       for version in versions.values where version.isHistory(of: standing) { drop(version, row) }
     }
+    release(wasDecided)
+  }
+
+  /// Whether one for whom this replica has waited has given its verdict on a version, and something
+  /// else stands since.
+  private func wasDecided(_ version: Version, _ row: RowNumber) -> Bool {
+    let (office, judged) = (file.office, file.office.judged)
+    return !office.certifiesAll && office.awaited.contains { $0.term == judged.term }
+      && judged.frontier.covers(version.dot)
+      && file.versions[row].map { version.rank < $0.rank } ?? false
   }
 
   private func moveJudged() {
@@ -133,7 +143,7 @@ extension MemoryReplica {
     file.office.judged.join(news)
     guard file.office.judged != before else { return }
     let view = viewpoint
-    if !view.office.certifies { release { !view.isUndecided($0) } }
+    if !view.office.certifies { release { version, _ in !view.isUndecided(version) } }
     for (seq, verdict) in file.office.view.verdicts
     where verdict == nil && seq <= file.office.judged.frontier[origin] {
       guard file.office.again[seq] == nil else { continue }
@@ -232,9 +242,9 @@ extension MemoryReplica {
     }
   }
 
-  private func release(_ isDone: (Version) -> Bool) {
+  private func release(_ isDone: (Version, RowNumber) -> Bool) {
     for (row, versions) in file.office.pending.sorted(by: { $0.key < $1.key }) {
-      for version in versions.values.sorted(by: { $0.dot < $1.dot }) where isDone(version) {
+      for version in versions.values.sorted(by: { $0.dot < $1.dot }) where isDone(version, row) {
         drop(version, row)
         guard viewpoint.isOwn(version.edit.origin), let standing = file.versions[row],
           !file.office.byName.contains(version.dot), viewpoint.isLost(version, to: standing)

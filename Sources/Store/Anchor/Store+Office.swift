@@ -136,7 +136,7 @@ extension Store {
   /// A few edits are judged in the commit that brings them; more are in the next one, so that the
   /// lock is free in between.
   func conclude(_ edits: inout Edits, at now: Instant) throws {
-    try takeOfficeIfFree()
+    try takeOfficeIfFree(at: now)
     if office.part == .judging, pending.count <= pace.judgedAtOnce {
       try judgeDue(&edits, limit: pace.judgedAtOnce, at: now)
     }
@@ -186,7 +186,7 @@ extension Store {
       try judgeDue(&edits, limit: limit, at: now)
       anchor.isLong = try isLong && due.areAny()
     case .taking:
-      if try prepareSlice() { return }
+      if try prepareSlice(at: now) { return }
       let before = edits.count
       if try judgeDue(&edits, limit: pace.judgedRows, at: now) { return }
       let left = max(1, pace.judgedRows - (edits.count - before))

@@ -4,7 +4,7 @@ import SQLite
 /// From an appointment to the first verdict, where somebody else was the anchor before.
 extension Store {
   /// Takes office once all who had it before have stood down, and all that they certified is here.
-  func takeOfficeIfFree() throws {
+  func takeOfficeIfFree(at now: Instant) throws {
     guard office.part == .waiting, officeRecord.work?.task != .unveiling,
       !deletions.isRenewing, try !isUnsure()
     else { return }
@@ -18,16 +18,17 @@ extension Store {
     officeRecord.office.part = .taking
     officeRecord.work = OfficeRecord.Work(task: .holding)
     // If it is little, all of it is in this commit.
-    try prepareSlice()
-    if officeRecord.work?.task == .forgetting { try prepareSlice() }
+    try prepareSlice(at: now)
+    if officeRecord.work?.task == .forgetting { try prepareSlice(at: now) }
   }
 
   /// Before anything is judged: one slice of what comes first. False if that is done.
   @discardableResult
-  func prepareSlice() throws -> Bool {
+  func prepareSlice(at now: Instant) throws -> Bool {
     guard let work = officeRecord.work, work.task != .certifying else { return false }
     let isHolding = work.task == .holding
-    let next = isHolding ? try holdParked(after: work.after) : try forgetHistory(after: work.after)
+    let next =
+      try isHolding ? holdParked(after: work.after) : forgetHistory(after: work.after, at: now)
     officeRecord.work =
       if let next {
         OfficeRecord.Work(task: work.task, after: next)
@@ -38,18 +39,31 @@ extension Store {
   }
 
   /// What waits and was written over by what stands is history of that, and does not come back if
-  /// another edit takes the place of that now. A slice of it; gives where it goes on.
-  private func forgetHistory(after place: VersionTable.Place?) throws -> VersionTable.Place? {
+  /// another edit takes the place of that now. Nor is what the anchor before has decided judged
+  /// anew. A slice of it; gives where it goes on.
+  private func forgetHistory(
+    after place: VersionTable.Place?, at now: Instant
+  ) throws -> VersionTable.Place? {
     let (items, next) = try pending.slice(after: place, limit: pace.comparedRows)
     for item in items {
       guard let table = tables.byID[item.table],
         let standing = try versions.version(table: item.table, key: item.key),
-        item.version.isHistory(of: standing),
         try !isParkedUnjudged(standing, table, item.key)
       else { continue }
-      try pending.remove(item)
+      if item.version.isHistory(of: standing) {
+        try pending.remove(item)
+      } else if wasDecided(item.version, under: standing) {
+        try release(item, at: now)
+      }
     }
     return next
+  }
+
+  /// Whether one for whom this replica has waited has given its verdict on a version, and something
+  /// else stands since.
+  private func wasDecided(_ version: Version, under standing: Version) -> Bool {
+    !officeRecord.certifiesAll && officeRecord.awaited.contains { $0.term == judged.term }
+      && judged.frontier.covers(version.dot) && version.rank < standing.rank
   }
 
   /// Certifies rows whose winner is tentative, or of a lower term after a forced take-over.

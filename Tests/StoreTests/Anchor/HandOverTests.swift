@@ -7,6 +7,33 @@ import Testing
 /// What one anchor has decided counts for the next one, and what nobody could decide later is
 /// decided before the last one goes.
 @Suite struct `When the anchor changes,` {
+  @Test(arguments: [true, false])
+  func `what the one before has decided is not judged anew`(isSlow: Bool) throws {
+    let site = try AnchorSite("client-wins", pace: isSlow ? AnchorSite.slow : Pace())
+    try site.a.write("UPDATE note SET text = 'of a' WHERE id = 'r'", at: 10)
+    try site.b.write("UPDATE note SET text = 'of b' WHERE id = 'r'", at: 20)
+    try site.b.pull(from: site.a)
+    #expect(try site.b.pendingTexts == ["of a"])
+    for author in [site.a, site.b] {
+      try site.anchor.pull(from: author)
+      try site.anchor.foldAll()
+    }
+    #expect(try site.anchor.text() == "of b")
+    // It comes back, and is appointed before all has come that was decided.
+    try site.appoint(site.b, heardBy: [site.b, site.anchor])
+    try site.b.pull(from: site.anchor)
+    try site.b.foldAll()
+    #expect(site.b.store.currentOffice.part == .judging)
+    #expect(try site.b.text() == "of b" && site.b.pendingTexts.isEmpty)
+    try site.hear(site.a)
+    try site.meet()
+    #expect(try site.isEqual && site.a.text() == "of b")
+    let log = ["of a lost to of b: unseen (client-wins)"]
+    #expect(try site.anchor.conflicts() == log && site.a.conflicts() == log)
+    #expect(try site.b.conflicts().isEmpty)
+    #expect(try site.b.verdicts() == ["accepted client-wins"])
+  }
+
   @Test func `an edit that stands counts as accepted, whatever an earlier one has said`() throws {
     let site = try AnchorSite("server-wins", count: 4)
     let third = site.replicas[3]
