@@ -94,8 +94,7 @@ struct History {
   /// By the copy of a node, the last term in which it held office in each of its lives.
   private var offices: [String: [Origin: Term]] = [:]
   /// The lives of two copies that have held office, and one did not know of the other. They judge
-  /// apart, or one after the other, and what one has certified may outrank what the other has, which
-  /// was made on that.
+  /// apart or in turns. What one has certified may outrank what the other has made on that.
   private(set) var doubles: Set<Origin> = []
 
   /// Where copies run a node is in the office of a term, or in none.
@@ -106,9 +105,8 @@ struct History {
     offices[node, default: [:]][life] = term
     for (other, held) in offices where other != node {
       for (before, term) in held
-      where before != life && Words.author(before) == Words.author(life) && !hasHeardOf(before, term)
-      {
-        doubles.formUnion([life, before])
+      where before != life && Words.author(before) == Words.author(life) {
+        if !hasHeardOf(before, term) { doubles.formUnion([life, before]) }
       }
     }
   }
