@@ -5,28 +5,36 @@ import Store
 extension Node {
   /// Sees to it that the store knows who judges now.
   func followOffice() async {
-    let roll = roster.roll
-    // An earlier appointment that is heard of late leaves the term as it is. But it tells whom to
-    // wait for, or that this node was meant once and has to say that it stands down.
-    guard let heard = Appointments.governance(of: roll.appointments, for: identity.node),
-      heard != contact.appointment, clock.now.site != nil
-    else {
-      await stopAwaiting()
-      return await followSessions()
-    }
-    let governance = heard.without { roll.member($0) == nil }
+    if unfollowed == nil { await stopAwaiting() }
     do {
-      let (before, result, position) = try await store.patiently { (store) throws(StoreError) in
-        (store.currentOffice.term, try store.govern(governance, at: self.clock.now), store.position)
-      }
-      contact.note(heard)
-      await folded(result, position)
-      if before != governance.term { log(appointmentText(governance)) }
-      if result.hasMore, !isStopping { try await foldAll() }
+      // Who stands down for nobody judges first, in slices, and then hears of it again.
+      while let heard = unfollowed, !isStopping { try await follow(heard) }
     } catch {
       if !note(error) { warn("could not follow an appointment: \(error.message)") }
     }
     await followSessions()
+  }
+
+  /// What is known of appointments, if the store has not heard of it.
+  ///
+  /// An earlier appointment that is heard of late leaves the term as it is. But it tells whom to
+  /// wait for, or that this node was meant once and has to say that it stands down.
+  private var unfollowed: Governance? {
+    let heard = Appointments.governance(of: roster.roll.appointments, for: identity.node)
+    return clock.now.site == nil || heard == contact.appointment ? nil : heard
+  }
+
+  private func follow(_ heard: Governance) async throws(StoreError) {
+    let governance = heard.without { roster.roll.member($0) == nil }
+    let (terms, result, position) = try await store.patiently { (store) throws(StoreError) in
+      let before = store.currentOffice.term
+      let result = try store.govern(governance, at: self.clock.now)
+      return ((before: before, after: store.currentOffice.term), result, store.position)
+    }
+    if terms.after >= governance.term { contact.note(heard) }
+    await folded(result, position)
+    if terms.before < terms.after { log(appointmentText(governance)) }
+    if result.hasMore, !isStopping { try await foldAll() }
   }
 
   /// A predecessor that has left or was shut out says no more that it stands down.

@@ -4,7 +4,13 @@ import Store
 /// What the store does about the anchor.
 extension StoreReplica {
   func govern(_ governance: Governance, at now: Instant) throws -> FoldResult {
-    try begin(now).govern(governance, at: now)
+    let store = try begin(now)
+    var result = try store.govern(governance, at: now)
+    while store.currentOffice.term < governance.term {
+      _ = try store.fold(at: now)
+      result = try store.govern(governance, at: now)
+    }
+    return result
   }
 
   /// Where nobody judges any more a row stays parked that its author made in the place of one which

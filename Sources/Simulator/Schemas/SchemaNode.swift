@@ -130,6 +130,10 @@ final class SchemaNode {
     guard let governance = Appointments.governance(of: appointments, for: store.node)
     else { return }
     _ = try store.govern(governance, at: now)
+    while store.currentOffice.term < governance.term {
+      try foldAll()
+      _ = try store.govern(governance, at: now)
+    }
     inspect()
   }
 

@@ -17,6 +17,9 @@ extension Store {
   }
 
   /// Follows an appointment; an earlier one than is known changes nothing.
+  ///
+  /// Who stands down for nobody judges first what waits. While that is not done, the office stays as
+  /// it is and the result has more: after it is folded this is called again.
   package func govern(
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {
@@ -24,8 +27,10 @@ extension Store {
       if governance.isWaiting(in: office) { return try waitAnew(governance, at: now) }
       return try standDownLate(governance, at: now)
     }
-    // Who stands down for nobody judges what waits; who hands over leaves it to the next.
-    if !governance.isHeld { try judgeRest(at: now) }
+    // Who hands over leaves what waits to the next.
+    if !governance.isHeld, try hasToJudge(at: now) {
+      return FoldResult(versions: 0, push: nil, hasMore: true)
+    }
     return try afterFolding(at: now) { edits in
       let stoodDown = office.certifies
       if stoodDown { try moveJudged(&edits, at: now) }
@@ -49,17 +54,16 @@ extension Store {
     }
   }
 
-  /// Takes office, if that is under way, and judges all that is due, in slices.
-  private func judgeRest(at now: Instant) throws(StoreError) {
-    func isDone() throws(SQLiteError) -> Bool {
+  /// Whether this replica is taking office, or has not judged all that is due.
+  private func hasToJudge(at now: Instant) throws(StoreError) -> Bool {
+    try requireTime(at: now)
+    return try reporting { () throws(SQLiteError) in
       switch office.part {
-      case .none, .waiting: true
-      case .taking: false
-      case .judging: try !due.areAny()
+      case .none, .waiting: false
+      case .taking: true
+      case .judging: try due.areAny()
       }
     }
-    try requireTime(at: now)
-    while try !reporting(isDone) { _ = try fold(at: now) }
   }
 
   /// Does something in a transaction of its own in which nothing is left to be folded.

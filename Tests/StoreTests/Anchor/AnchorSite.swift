@@ -46,8 +46,10 @@ final class AnchorSite {
   func hear(_ replica: TestReplica) throws {
     guard let governance = Appointments.governance(of: appointments, for: replica.store.node)
     else { return }
-    _ = try replica.store.govern(governance, at: replica.now)
-    try replica.foldAll()
+    repeat {
+      _ = try replica.store.govern(governance, at: replica.now)
+      try replica.foldAll()
+    } while replica.store.currentOffice.term < governance.term
   }
 
   /// Everybody exchanges with everybody, until nobody has anything new.

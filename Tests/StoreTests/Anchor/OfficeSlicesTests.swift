@@ -78,6 +78,28 @@ import Testing
     #expect(try site.isEqual && texts(site.b) == Self.rows.map { "of the anchor\($0)" })
   }
 
+  @Test func `judges all that waits in slices before the site has no anchor`() throws {
+    var pace = Self.pace
+    (pace.judgedRows, pace.judgedWhole) = (1, 1)
+    let site = try AnchorSite("client-wins", pace: pace)
+    try insert(site.a, "k", at: 10)
+    try site.anchor.pull(from: site.a)
+    #expect(try site.anchor.pendingTexts.count == 5)
+    try site.appoint(nil, heardBy: [])
+    // The last one is judged in the commit that leaves it alone.
+    for left in [4, 3, 2, 0] {
+      #expect(try govern(site, site.anchor).hasMore)
+      #expect(site.anchor.store.currentOffice.part == .judging)
+      _ = try site.anchor.store.fold(at: site.anchor.now)
+      #expect(try site.anchor.pendingTexts.count == left)
+    }
+    _ = try govern(site, site.anchor)
+    #expect(!site.anchor.store.currentOffice.isHeld)
+    for replica in site.replicas { try site.hear(replica) }
+    try site.meet()
+    #expect(try site.isEqual)
+  }
+
   @Test func `judges all that was parked, and nothing before it is among what waits`() throws {
     let schema = "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT UNIQUE)"
     let site = try AnchorSite("client-wins", schema: schema, pace: Self.pace)
