@@ -214,10 +214,13 @@ class Liar(Member):
 
     def told_time(self, reader):
         """What it answers when it is asked for the time: nothing, or a lie about the peer's."""
-        if not self.view or not reader.take(1)[0] & 16:
+        flags = reader.take(1)[0]
+        if not self.view or not flags & 16:
             return b"\0"
         time = reader.uint() >> 1
         reader.uint()
+        if flags & 4:
+            reader.uint()
         return self.view(time, reader.data[reader.at:])
 
     def reach(self, seq):

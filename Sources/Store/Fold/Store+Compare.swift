@@ -184,7 +184,7 @@ extension Store {
       let values = (key.values ?? []).map(\.sqlite)
       // The key has another shape since: nothing tells which row that was.
       guard values.count == statements.shape.keyCount else { continue }
-      guard try isGone(values, table, statements) else { continue }
+      guard try hasLost(key, values, table, statements, at: now) else { continue }
       let deleted = try make(
         over: old, hash: 0, isDeleted: true, madeAt: Dating.Moment(now.moment), table, key, &edits)
       try rowVersions.keep(deleted, table, key, old: nil)
@@ -352,19 +352,6 @@ extension Store {
     try contents.keep(beside, statements, table, key)
   }
 
-  /// Whether no row has a key. What a damaged index does not find would be deleted everywhere.
-  private func isGone(
-    _ key: [SQLite.Value], _ table: ReplicaTable, _ statements: RowStatements
-  ) throws -> Bool {
-    guard try connection.row(statements.existsByKey, key) == nil else { return false }
-    guard verification.sound.insert(table.id).inserted else { return true }
-    if let finding = try IndexCheck.damage(of: table.nameHere, on: connection) {
-      verification.sound.remove(table.id)
-      throw StoreError.damaged(table.nameHere, in: path, finding)
-    }
-    return true
-  }
-
   private func compareVersions(
     _ table: ReplicaTable, _ comparison: inout Comparison, _ edits: inout Edits, at now: Instant
   ) throws -> Bool {
@@ -383,7 +370,7 @@ extension Store {
     for key in keys {
       comparison.after = key
       let values = (key.values ?? []).map(\.sqlite)
-      if try isGone(values, table, statements) {
+      if try hasLost(key, values, table, statements, at: now) {
         try fold(table, key, nil, madeAt: Dating.Moment(now.moment), &edits)
       }
     }

@@ -38,6 +38,7 @@ extension Store {
     try lives.requireSameFile()
     try inspectSchema()
     journal.look(at: now)
+    tables.damaged = tables.damaged.filter { $0.value > now.uptime }
     // What cannot be stamped waits in the journal, where nobody sees it.
     guard now.site != nil else { return FoldResult(versions: 0, push: nil, hasMore: false) }
     let (isEmpty, isFolded, isQuiet) = try reporting { () throws(SQLiteError) in
@@ -65,12 +66,15 @@ extension Store {
     let limit = parking.crowd.limit
     parking.crowd.limit = nil
     defer { parking.crowd.limit = limit }
+    verification.isAsked = true
+    defer { verification.isAsked = false }
     do {
       let result = try foldOnce(extent, &steps, at: now)
       parking.crowd.note(steps)
       return result
     } catch {
-      guard error.code == .crowded else { throw error }
+      guard error.code == .unchecked || error.code == .crowded else { throw error }
+      if error.code == .unchecked { try checkIndexes(at: now) }
       var result = FoldResult(versions: 0, push: nil, hasMore: true)
       result.isUnfolded = true
       return result

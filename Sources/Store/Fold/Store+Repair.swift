@@ -6,6 +6,7 @@ extension Store {
   /// Makes a missing journal and missing triggers anew and compares every table with its versions,
   /// so that what was written in between is captured.
   package func repair() throws(StoreError) {
+    tables.damaged = [:]
     try transaction {
       if try !Journal.isPresent(on: connection) { try Journal.create(on: connection) }
       try followSchema()

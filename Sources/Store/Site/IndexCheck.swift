@@ -1,3 +1,4 @@
+import Replication
 import SQLite
 
 /// Whether all rows of a table are found by their keys, as `PRAGMA integrity_check` tells.
@@ -18,8 +19,13 @@ enum IndexCheck {
       guard error.isOfProgram else { throw error }
       return nil
     }
-    return said.first { $0 != "ok" && !isOfValue($0) }
+    // SQLite tells no more than these: what comes after many of values nobody knows.
+    let isCut = said.count >= mostTold
+    return said.first { $0 != "ok" && (isCut || !isOfValue($0)) }
   }
+
+  /// "The default is 100": so many findings are told (sqlite.org/pragma.html).
+  private static let mostTold = 100
 
   /// Whether a finding is of a value that a column may not hold, as "NULL value in t.v": the row is
   /// found all the same.
@@ -28,7 +34,53 @@ enum IndexCheck {
   }
 }
 
+extension Store {
+  /// So long a table whose index is damaged is left aside before it is looked at again, in ms.
+  private static let pause: Int64 = 600_000
+
+  /// Whether a table has lost the row of a key. What a damaged index does not find would be deleted everywhere.
+  ///
+  /// The check reads the whole table, so it is not done under the write lock where a fold can do it
+  /// before.
+  func hasLost(
+    _ key: Key, _ values: [SQLite.Value], _ table: ReplicaTable, _ statements: RowStatements,
+    at now: Instant
+  ) throws -> Bool {
+    guard try connection.row(statements.existsByKey, values) == nil else { return false }
+    if try shelf.why(table: table.id, key: key)?.isWhole == true { return true }
+    if verification.sound.contains(table.id) { return true }
+    guard !verification.isAsked else {
+      verification.doubt = table.id
+      throw StoreError(.unchecked, "the indexes of \(table.nameHere) are to be checked first")
+    }
+    try checkIndexes(of: table, at: now)
+    return true
+  }
+
+  /// Checks what a fold has asked for, once its transaction has been rolled back.
+  func checkIndexes(at now: Instant) throws(StoreError) {
+    guard let table = verification.doubt.flatMap({ tables.byID[$0] }) else { return }
+    verification.doubt = nil
+    try checkIndexes(of: table, at: now)
+  }
+
+  /// Throws if they are damaged; then comparisons leave the table aside for some minutes.
+  private func checkIndexes(of table: ReplicaTable, at now: Instant) throws(StoreError) {
+    let finding = try reporting { () throws(SQLiteError) in
+      try IndexCheck.damage(of: table.nameHere, on: connection)
+    }
+    guard let finding else {
+      verification.sound.insert(table.id)
+      return
+    }
+    tables.damaged[table.id] = now.uptime + Self.pause
+    throw StoreError.damaged(table.nameHere, in: path, finding)
+  }
+}
+
 extension StoreError.Code {
+  /// Whether rows are found by their keys is to be checked before a comparison goes on.
+  static let unchecked = StoreError.Code("unchecked")
   /// The file does not hold what SQLite has written to it.
   package static let damaged = StoreError.Code("damaged")
 }

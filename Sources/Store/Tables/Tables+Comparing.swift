@@ -8,7 +8,8 @@ extension Tables {
     return try connection.with(text) { (statement) throws(SQLiteError) in
       while try statement.step() {
         let row = statement.row
-        guard let id = row[0].integer, let bytes = row[1].blob, byID[id]?.isHere == true
+        guard let id = row[0].integer, let bytes = row[1].blob, byID[id]?.isHere == true,
+          damaged[id] == nil
         else { continue }
         return Store.Comparison(table: id, bytes)
       }

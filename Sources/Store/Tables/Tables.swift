@@ -48,6 +48,9 @@ package final class Tables: FilePart {
   var twins: [Int64] = []
   /// The schema that was looked at last; -1 if it is to be looked at anew.
   var schemaVersion: Int64 = -1
+  /// Tables that do not find all of their rows, by the uptime at which they are looked at again:
+  /// until then they are not compared, and all else goes on.
+  var damaged: [Int64: Int64] = [:]
   /// How often the tables were read.
   private(set) var age = 0
 

@@ -99,6 +99,7 @@ extension Store {
     }
     let (leading, here) = (missing(\.leading), missing(\.here))
     try transaction {
+      tables.damaged = [:]
       for table in audit.wrong where tables.byID[table]?.isHere == true { try compare(table) }
       try digests.correct(by: leading, here: here)
       // They are noted where the sums are, and it takes a walk through all versions.

@@ -11,6 +11,10 @@ package final class Verification {
   private(set) var joins: [Int64: AccountJoin] = [:]
   /// Tables of which the comparison that is under way has seen that every row is found by its key.
   var sound: Set<Int64> = []
+  /// The table of which a fold needs to know that.
+  var doubt: Int64?
+  /// Whether it is to be asked for, and not found out under the write lock.
+  var isAsked = false
 
   init() {}
 
