@@ -97,6 +97,54 @@ extension BadInputTests {
       }
     }
 
+    /// The owner of the folder waits for root to say a command.
+    @Test func `nothing is written where a link beside the database leads`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        let background = "run a.db --background --no-discovery --listen 127.0.0.1:0"
+        for (name, words) in [
+          ("ledger", "sync a.db"), ("lock", "sync a.db"), ("node.log", background),
+          ("tokens.json.lock", "token a.db add desk"),
+        ] {
+          let place = "a.db-flotilla/\(name)"
+          let script = """
+            rm -f \(place); echo root:x:0:0 >passwd; ln -s ../passwd \(place)
+            flotilla \(words); echo status $?; cat passwd
+            rm \(place); ln -s ../none \(place); flotilla \(words); echo status $?; ls none
+            rm \(place); mkfifo \(place); flotilla \(words); echo status $?; rm \(place)
+            """
+          let outcome = try await desk.run("sh", "-c", script, within: 60)
+          #expect(
+            outcome.output.split(separator: "\n")
+              == ["status 1", "root:x:0:0", "status 1", "status 1"], "\(name): \(outcome)")
+          #expect(
+            outcome.error.contains("\(place)")
+              && outcome.error.contains("it is a link, or no file"),
+            "\(name): \(outcome)")
+        }
+        try await desk.succeed("token", "a.db", "add", "desk")
+        #expect(try await desk.flotilla("status", "a.db").status == 0)
+      }
+    }
+
+    @Test func `a command that was killed leaves one copy of a key at most`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        // What one that was killed before it had renamed its file has left.
+        let script = """
+          echo left >.out.flotilla-new; echo mine >out.new
+          flotilla export-site-key a.db out; flotilla export-site-key a.db "$PWD/out"
+          ls -A | grep out; cat out.new
+          """
+        let outcome = try await desk.run("sh", "-c", script)
+        #expect(
+          outcome.output.split(separator: "\n").suffix(3) == ["out", "out.new", "mine"],
+          "\(outcome)")
+      }
+    }
+
     @Test func `a node answers though others have made the folder for its socket`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db")

@@ -27,7 +27,7 @@ actor PageFile {
 
   /// Opens a file to be read or filled; makes it if there is none.
   init(path: String, _ copy: Identity) throws(FlotillaError) {
-    let raw = OwnFile.open(path, O_RDWR | O_NOFOLLOW)
+    let raw = OwnFile.open(path, O_RDWR)
     guard raw >= 0 else { throw FlotillaError.file("cannot open \(path)") }
     var status = stat()
     guard fstat(raw, &status) == 0 else { throw FlotillaError.file("cannot read \(path)") }

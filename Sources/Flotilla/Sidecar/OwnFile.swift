@@ -10,12 +10,22 @@ package enum OwnFile {
   /// Opens a file in the folder beside a database, or makes it for the owner of that folder alone;
   /// negative, with the reason in `errno`, if that fails.
   ///
-  /// Only what this call has made changes its owner: what was there may be a link to anything.
+  /// Only what this call has made changes its owner. What was there is opened if it is a file, and
+  /// no link: root would write where the owner of the folder has no right to. `ELOOP` says so.
   package static func open(_ path: String, _ flags: Int32) -> Int32 {
     let made = Glibc.open(path, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     if made >= 0 { give(made, toOwnerOf: folder(of: path)) }
     guard made < 0, errno == EEXIST, flags & O_EXCL == 0 else { return made }
-    return Glibc.open(path, flags | O_CREAT | O_CLOEXEC, 0o600)
+    // Without O_NONBLOCK a FIFO that nobody reads would keep this call for ever.
+    let found = Glibc.open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard found >= 0 else { return found }
+    var status = stat()
+    guard fstat(found, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(found)
+      errno = ELOOP
+      return -1
+    }
+    return found
   }
 
   /// Only root can give something away; from anybody else it is the owner's already, or nobody's

@@ -10,9 +10,13 @@ package enum SecretFile {
     try put(bytes, into: OwnFile.open(new, O_WRONLY | O_EXCL), new, to: path)
   }
 
-  /// Writes a file that a person names, for who runs this. Whatever else is there stays.
+  /// Writes a file that a person names, for who runs this. What else is there stays, but for what a
+  /// process that was killed has left: one name for all, for it may be a copy of the site key.
   package static func write(_ bytes: [UInt8], toNamed path: String) throws(FlotillaError) {
-    let new = "\(path).\(RandomNumbers.serviceName()).new"
+    let end = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:))
+    let name = end ?? path.startIndex
+    let new = "\(path[..<name]).\(path[name...]).flotilla-new"
+    unlink(new)
     let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     try put(bytes, into: file, new, to: path)
   }
@@ -49,6 +53,10 @@ extension FlotillaError {
         .readOnly, "\(what): \(reason)", remedy: WriteAccess.remedy(code))
     case ENOSPC, EDQUOT:
       return FlotillaError(.diskFull, "\(what): \(reason)", remedy: "Make room and try again.")
+    case ELOOP, ENXIO:
+      return FlotillaError(
+        .permissions, "\(what): it is a link, or no file, and nothing is written there",
+        remedy: "Look who has made it, and take it away.")
     case ENAMETOOLONG:
       return FlotillaError(.refused, "\(what): \(reason)", remedy: "Use a shorter file name.")
     case ENOENT, ENOTDIR:
