@@ -105,6 +105,33 @@ private func has(_ program: String) -> Bool { access("/usr/bin/\(program)", X_OK
   }
 
   @Test(.enabled(if: has("systemctl"), "there is no systemctl here"))
+  func `of a database that is gone is taken back all the same`() throws {
+    let folder = try Folder()
+    defer { folder.remove() }
+    let root = folder.url.path
+    try install(in: folder)
+    for folderIsGone in [false, true] {
+      try FileManager.default.createDirectory(
+        atPath: root + "/srv", withIntermediateDirectories: true)
+      try folder.flotilla("init", "srv/a.db")
+      try folder.flotilla("service", "srv/a.db", "enable", "--root", root)
+      for name in try FileManager.default.contentsOfDirectory(atPath: root + "/srv") {
+        try FileManager.default.removeItem(atPath: root + "/srv/" + name)
+      }
+      if folderIsGone { try FileManager.default.removeItem(atPath: root + "/srv") }
+      let path = root + "/srv/a.db"
+      let status = try folder.flotilla("service", path, "status", "--root", root, "--json")
+      #expect(status.contains("\"enabled\":true") && status.contains("\"user\":null"), "\(status)")
+      let refused = try folder.flotilla("service", path, "enable", "--root", root, status: 1)
+      #expect(refused.contains("there is no file \(path)"))
+      let taken = try folder.flotilla("service", path, "disable", "--root", root)
+      #expect(taken.contains("flotilla@srv-a.db.service does not start with the machine"))
+      let units = try FileManager.default.contentsOfDirectory(atPath: root + "/etc/systemd/system")
+      #expect(!units.contains { $0.hasPrefix("flotilla@srv-a.db") })
+    }
+  }
+
+  @Test(.enabled(if: has("systemctl"), "there is no systemctl here"))
   func `of an image has the path that it has there, and its owner by number`() throws {
     let folder = try Folder()
     defer { folder.remove() }

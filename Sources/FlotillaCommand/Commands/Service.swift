@@ -32,7 +32,8 @@ enum Service {
   /// What systemd knows of the node of a database.
   struct Report: Encodable, Sendable, Equatable {
     var unit: String
-    var user: String
+    /// Null where the database is gone.
+    var user: String?
     var enabled: Bool
     /// As systemd says it: `active`, `inactive`, `activating`, `failed`; null in an image.
     var state: String?
@@ -42,7 +43,8 @@ enum Service {
   private static func run(_ call: Call) async throws(FlotillaError) -> ExitStatus {
     let root = call.arguments.text("--root")
     let manager = if let root { try Systemd(root: root) } else { Systemd() }
-    let unit = try ServiceUnit(of: call.path, within: manager.root)
+    let unit = try ServiceUnit(
+      of: call.path, within: manager.root, mayBeGone: call.arguments.text("ACTION") != "enable")
     switch call.arguments.text("ACTION") {
     case "enable":
       try manager.check(changes: true)
@@ -71,7 +73,7 @@ enum Service {
     }
     try manager.write(unit)
     call.output.remark("wrote \(manager.settingsFile(of: unit))")
-    if ["root", "0"].contains(unit.user) {
+    if ["root", "0"].contains(unit.user ?? "") {
       call.output.warnings([
         "the database belongs to root, and so will the node; better is a user of its own"
       ])
@@ -115,7 +117,7 @@ enum Service {
   static func text(_ report: Report) -> String {
     let starts = report.enabled ? "starts with the machine" : "does not start with the machine"
     let state = report.state.map { ", \(printable($0)) now" } ?? ""
-    let user = report.enabled ? ", as \(printable(report.user))" : ""
+    let user = report.enabled ? report.user.map { ", as \(printable($0))" } ?? "" : ""
     return "\(printable(report.unit)) \(starts)\(state)\(user)"
   }
 }

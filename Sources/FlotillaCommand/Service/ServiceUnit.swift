@@ -8,9 +8,9 @@ struct ServiceUnit: Equatable {
   /// The absolute path of the database.
   let database: String
   /// Who owns the database and runs the node, by name; by number in an image, whose names are its
-  /// own.
-  let user: String
-  let group: String
+  /// own. Nil of a database that is gone.
+  let user: String?
+  let group: String?
 
   static let template = "flotilla@.service"
   /// "The total length of the unit name including the suffix must not exceed 255 characters"
@@ -18,18 +18,20 @@ struct ServiceUnit: Equatable {
   private static let longest = 255
 
   /// The unit of a file within the image of a system, whose real path is `root`; empty for this
-  /// system.
-  init(of path: String, within root: String = "") throws(FlotillaError) {
-    guard let real = realpath(path, nil) else {
+  /// system. A unit that was set up before may be of a file that is gone.
+  init(
+    of path: String, within root: String = "", mayBeGone: Bool = false
+  ) throws(FlotillaError) {
+    let file = Replica(path: path).database
+    var status = stat()
+    let isThere = stat(file, &status) == 0
+    guard isThere || errno == ENOENT || errno == ENOTDIR else {
+      throw FlotillaError(.system, "cannot look at \(path): \(String(cString: strerror(errno)))")
+    }
+    guard isThere || mayBeGone else {
       throw FlotillaError(
         .notADatabase, "there is no file \(path)",
         remedy: "Name the database as it is called from this folder.")
-    }
-    defer { free(real) }
-    let file = String(cString: real)
-    var status = stat()
-    guard stat(file, &status) == 0 else {
-      throw FlotillaError(.system, "cannot look at \(path): \(String(cString: strerror(errno)))")
     }
     guard file.utf8.starts(with: (root + "/").utf8) else {
       throw FlotillaError(
@@ -37,11 +39,15 @@ struct ServiceUnit: Equatable {
         remedy: "Name the database as it lies in the image: \(root)/…")
     }
     database = String(decoding: file.utf8.dropFirst(root.utf8.count), as: UTF8.self)
-    let isHere = root.isEmpty
-    let user = isHere ? getpwuid(status.st_uid) : nil
-    let group = isHere ? getgrgid(status.st_gid) : nil
-    self.user = user.map { String(cString: $0.pointee.pw_name) } ?? String(status.st_uid)
-    self.group = group.map { String(cString: $0.pointee.gr_name) } ?? String(status.st_gid)
+    if isThere {
+      let isHere = root.isEmpty
+      let user = isHere ? getpwuid(status.st_uid) : nil
+      let group = isHere ? getgrgid(status.st_gid) : nil
+      self.user = user.map { String(cString: $0.pointee.pw_name) } ?? String(status.st_uid)
+      self.group = group.map { String(cString: $0.pointee.gr_name) } ?? String(status.st_gid)
+    } else {
+      (user, group) = (nil, nil)
+    }
     try check()
   }
 
@@ -91,13 +97,14 @@ struct ServiceUnit: Equatable {
   /// Homes are hidden from the service; the folder of a database that lies in one is shown to it.
   var settings: String {
     let place = Self.setting(folder)
+    let owner = [("User", user), ("Group", group)].map { name, value in
+      value.map { "\(name)=\(Self.percent($0))\n" } ?? ""
+    }.joined()
     let isInHome = ["/home/", "/root/", "/run/user/"].contains { (folder + "/").hasPrefix($0) }
     return """
       # Written by: flotilla service \(shellWord(database)) enable
       [Service]
-      User=\(Self.percent(user))
-      Group=\(Self.percent(group))
-      \(isInHome ? "BindPaths" : "ReadWritePaths")=\(place)
+      \(owner)\(isInHome ? "BindPaths" : "ReadWritePaths")=\(place)
 
       """
   }
