@@ -11,6 +11,6 @@ struct Entry {
     signal(SIGPIPE, SIG_IGN)
     let words = Array(ProcessArguments.all.dropFirst())
     let status = await Program.flotilla.run(words, output: .standard)
-    exit(status.rawValue)
+    exit(Output.standard.end(status).rawValue)
   }
 }

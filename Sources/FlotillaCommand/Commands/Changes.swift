@@ -73,7 +73,7 @@ enum Changes {
       var isComplete = true
       while true {
         let news = try await replica.changes(since: cursor, tables: tables, within: .zero)
-        try await deliver(news, isLast: !news.more)
+        guard try await deliver(news, isLast: !news.more) else { return .done }
         isComplete = isComplete && !news.reset
         cursor = news.cursor
         guard news.more else { return isComplete ? .done : .failed }
@@ -87,7 +87,7 @@ enum Changes {
         let news = try await replica.changes(
           since: cursor, tables: tables, within: Changes.patience)
         let isNews = cursor == nil || news.reset || !news.changes.isEmpty
-        if isNews { try await deliver(news, isLast: cursor == nil) }
+        if isNews, try await !deliver(news, isLast: cursor == nil) { break }
         if news.cursor != cursor, !isNews { try file?.write(news.cursor) }
         cursor = news.cursor
         // Where no node runs nobody waits for us.
@@ -98,10 +98,10 @@ enum Changes {
       return .done
     }
 
-    /// Prints a batch, or gives it to the command; then its end is noted.
+    /// Prints a batch, or gives it to the command; then its end is noted. False if nobody reads it.
     private func deliver(
       _ news: OpenReplica.Changes, isLast: Bool
-    ) async throws(FlotillaError) {
+    ) async throws(FlotillaError) -> Bool {
       var lines = news.changes.map { JSON($0).description }
       let place = ["cursor": JSON.text(news.cursor)]
       if news.reset {
@@ -114,8 +114,10 @@ enum Changes {
         if !lines.isEmpty { try await run(command, on: lines, upTo: news.cursor) }
       } else {
         for line in lines { output.result(line) }
+        guard output.isRead else { return false }
       }
       try file?.write(news.cursor)
+      return true
     }
 
     private func run(

@@ -64,6 +64,7 @@ extension Status {
           if text != shown { call.output.result(call.json ? text : stamped(text)) }
           shown = text
         }
+        guard call.output.isRead else { break }
         try? await Task.sleep(for: report.running ? pauses.running : pauses.idle)
       }
       return last

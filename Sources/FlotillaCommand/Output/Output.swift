@@ -1,10 +1,13 @@
 import FoundationEssentials
 import Glibc
+import Synchronization
 
 /// Where a command's words go: results to standard output, everything else to standard error.
 struct Output: Sendable {
   private let toResults: @Sendable (String) -> Void
   private let toRemarks: @Sendable (String) -> Void
+  /// The number of the error for which results go nowhere; 0 while they are read.
+  private let loss: @Sendable () -> Int32
   /// Whether results may be coloured.
   let colour: Bool
   /// Whether a line on standard error can be redrawn in place.
@@ -16,11 +19,13 @@ struct Output: Sendable {
 
   init(
     results: @escaping @Sendable (String) -> Void, remarks: @escaping @Sendable (String) -> Void,
+    loss: @escaping @Sendable () -> Int32 = { 0 },
     colour: Bool = false, redraws: Bool = false, isTerminal: Bool = false,
     columns: @escaping @Sendable () -> Int = { Screen.size(of: STDERR_FILENO).columns }
   ) {
     toResults = results
     toRemarks = remarks
+    self.loss = loss
     self.colour = colour
     self.redraws = redraws
     self.isTerminal = isTerminal
@@ -30,8 +35,10 @@ struct Output: Sendable {
   /// The streams of this process.
   static let standard: Output = {
     let environment = ProcessInfo.processInfo.environment
+    let results = Results()
     return Output(
-      results: { writeResults($0) }, remarks: { _ = writeAll($0, to: STDERR_FILENO) },
+      results: { results.write($0) }, remarks: { _ = writeAll($0, to: STDERR_FILENO) },
+      loss: { results.loss },
       colour: isatty(STDOUT_FILENO) == 1 && wantsColour(environment),
       redraws: isatty(STDERR_FILENO) == 1 && canRedraw(environment),
       isTerminal: isatty(STDOUT_FILENO) == 1 && canRedraw(environment))
@@ -53,6 +60,15 @@ struct Output: Sendable {
 
   /// So many columns a result should take.
   var resultColumns: Int { isTerminal ? Screen.size().columns : .max }
+
+  /// Whether anybody has got all results so far: what goes on without end looks at it, and ends.
+  var isRead: Bool { loss() == 0 }
+
+  /// How a command ends that has come to `status`. A reader that went away (`| head`) is no error,
+  /// a full disk is.
+  func end(_ status: ExitStatus) -> ExitStatus {
+    status == .done && ![0, EPIPE].contains(loss()) ? .failed : status
+  }
 
   /// Writes text to standard output as it is.
   func write(_ text: String) { toResults(text) }
@@ -98,15 +114,22 @@ private func shortened(_ line: String) -> String {
   }.joined(separator: " ")
 }
 
-/// Writes results. A reader that went away (`| head`) ends the command before it notes anything as
-/// told; that is no error, a full disk is.
-private func writeResults(_ text: String) {
-  let code = writeAll(text, to: STDOUT_FILENO)
-  if code == 0 { return }
-  if code == EPIPE { exit(ExitStatus.done.rawValue) }
-  let reason = String(cString: strerror(code))
-  _ = writeAll("flotilla: cannot write the results: \(reason)\n", to: STDERR_FILENO)
-  exit(ExitStatus.failed.rawValue)
+/// Standard output. Once it takes nothing any more the command goes on in silence: it may be in the
+/// middle of its work, and its status is not known yet.
+private final class Results: Sendable {
+  private let lost = Atomic<Int32>(0)
+
+  var loss: Int32 { lost.load(ordering: .relaxed) }
+
+  func write(_ text: String) {
+    guard loss == 0 else { return }
+    let code = writeAll(text, to: STDOUT_FILENO)
+    guard code != 0 else { return }
+    lost.store(code, ordering: .relaxed)
+    guard code != EPIPE else { return }
+    let reason = String(cString: strerror(code))
+    _ = writeAll("flotilla: cannot write the results: \(reason)\n", to: STDERR_FILENO)
+  }
 }
 
 /// Writes all of `text`, however many calls that takes; returns 0 or the error number.
