@@ -70,8 +70,9 @@ actor LibraryHost {
     case closed
   }
 
-  /// What changes the state. `follow` does what was asked of the node itself.
-  private enum Turn { case start, follow, suspend, close }
+  /// What changes the state. `takeOver` is wanted by who asks and finds no node; `follow` does what
+  /// was asked of the node itself.
+  private enum Turn { case start, takeOver, follow, suspend, close }
 
   private let replica: Replica
   private let options: RunOptions
@@ -98,7 +99,8 @@ actor LibraryHost {
 
   /// Takes a turn behind those that were wanted before, so the last one decides.
   private func take(_ turn: Turn) async -> Result<Void, FlotillaError> {
-    if let last, last.turn == turn { return await last.task.value }
+    // What is asked of a node after `follow` has looked at it needs another look.
+    if let last, last.turn == turn, turn != .follow { return await last.task.value }
     let before = last?.task
     let task = Task {
       _ = await before?.value
@@ -120,6 +122,9 @@ actor LibraryHost {
         await follow()
         if case .own = state { break }
         try await start()
+      case .takeOver:
+        // Whoever has suspended it meanwhile is obeyed.
+        if case .foreign = state { try await start() }
       case .follow: await follow()
       case .suspend: if !isClosed { await leave(for: .suspended) }
       case .close: await leave(for: .closed)
@@ -194,7 +199,7 @@ actor LibraryHost {
       let client = try ControlClient(database: replica.sidecar.database)
       if let body = try await client.ask(request, as: type) { return body }
       // No other process is the node any more: this one takes its place.
-      if case .foreign = state { try await resume() }
+      if case .foreign = state { try await take(.takeOver).get() }
       return try await ask(request, as: type)
     case .suspended:
       throw FlotillaError(

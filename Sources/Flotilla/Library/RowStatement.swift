@@ -6,8 +6,8 @@ struct RowStatement {
   let sql: String
   let values: [SQLValue]
   private let table: String
-  /// The columns by which the row is found; nil if it is new.
-  private let keyColumns: [String]?
+  /// The columns by which the row is found, and their values; nil if it is new.
+  private let key: [String: SQLValue]?
 
   private init(
     _ sql: String, _ values: [SQLValue], _ table: String, foundBy key: [String: SQLValue]? = nil
@@ -15,7 +15,7 @@ struct RowStatement {
     self.sql = sql
     self.values = values
     self.table = table
-    keyColumns = key?.keys.sorted()
+    self.key = key
   }
 
   static func save(_ row: [String: SQLValue], in table: String) -> RowStatement {
@@ -48,9 +48,11 @@ struct RowStatement {
       foundBy: key)
   }
 
-  /// What is wrong if there may be several rows with these columns; nil if there is one at most.
+  /// What is wrong if there may be several rows with these columns; nil if there is one at most. It
+  /// is asked in the transaction of the statement.
   func objection(on connection: Connection) throws(SQLiteError) -> FlotillaError? {
-    guard let keyColumns else { return nil }
+    guard let key else { return nil }
+    let keyColumns = key.keys.sorted()
     let names = Set(keyColumns.map(\.foldedForNames))
     // An INTEGER PRIMARY KEY has no index; an expression in one has no name.
     let columns = try connection.rows(
@@ -64,13 +66,29 @@ struct RowStatement {
     let isOne = keys.values.contains { columns in
       columns.allSatisfy { $0[1].string.map { names.contains($0.foldedForNames) } ?? false }
     }
-    if isOne { return nil }
-    let key = (keys[""] ?? []).compactMap { $0[1].string }
-    return FlotillaError(
-      .usage,
+    if isOne { return try severalRows(with: key, on: connection) }
+    let primary = (keys[""] ?? []).compactMap { $0[1].string }
+    return several(
       "\(keyColumns.joined(separator: ", ")) is not the key of a row of \(table)"
-        + (key.isEmpty ? "" : ", which is \(key.joined(separator: ", "))")
-        + "; nothing was changed",
+        + (primary.isEmpty ? "" : ", which is \(primary.joined(separator: ", "))"))
+  }
+
+  /// To an index with a collation of its own `a` and `A` may be two keys where the column, by which
+  /// rows are found, takes them for one.
+  private func severalRows(
+    with key: [String: SQLValue], on connection: Connection
+  ) throws(SQLiteError) -> FlotillaError? {
+    let found = try connection.rows(
+      "SELECT 1 FROM main.\(quoted(table)) WHERE \(Self.comparison(key, table)) LIMIT 2",
+      Self.values(key).map(\.stored))
+    guard found.count > 1 else { return nil }
+    let names = key.keys.sorted().joined(separator: ", ")
+    return several("several rows of \(table) have this \(names)")
+  }
+
+  private func several(_ what: String) -> FlotillaError {
+    FlotillaError(
+      .usage, "\(what); nothing was changed",
       remedy: "For several rows at a time: transaction { try $0.run(\"UPDATE …\") }")
   }
 
@@ -87,8 +105,12 @@ struct RowStatement {
     guard !key.isEmpty else {
       throw FlotillaError(.usage, "the key of a row of \(table) is empty")
     }
+    return comparison(key, table)
+  }
+
+  private static func comparison(_ key: [String: SQLValue], _ table: String) -> String {
     // With the table's name before it a column that is not there is an error, not a text.
-    return key.keys.sorted().map { "\(quoted(table)).\(quoted($0)) = ?" }
+    key.keys.sorted().map { "\(quoted(table)).\(quoted($0)) = ?" }
       .joined(separator: " AND ")
   }
 

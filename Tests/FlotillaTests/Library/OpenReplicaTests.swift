@@ -121,6 +121,33 @@ import Testing
     }
   }
 
+  @Test func `stays suspended, whoever asks before it is`() async throws {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let node = try await site.run(a)
+      let open = try await Replica.open(a.path, options: options())
+      await node.stop()
+      for _ in 0..<10 {
+        // All of them find that nobody is the node while it is being suspended.
+        let asking = (0..<8).map { _ in
+          Task { try? await open.nextChanges(since: nil, within: .zero) }
+        }
+        try await Task.sleep(for: .milliseconds(Int.random(in: 0..<20)))
+        await open.suspend()
+        for task in asking { _ = await task.value }
+        let error = await #expect(throws: FlotillaError.self) {
+          try await open.nextChanges(since: nil)
+        }
+        #expect(error?.message.contains("is suspended") == true)
+        #expect(try await !a.library.status(all: false).running)
+        let other = try await site.run(a)
+        try await open.resume()
+        await other.stop()
+      }
+      await open.close()
+    }
+  }
+
   @Test func `is one node, whoever asks at once, and none once it is closed`() async throws {
     try await TestSite.with { site in
       let a = try await site.replica("a")
@@ -314,6 +341,36 @@ import Testing
       #expect(try a.count() == 2)
       await open.close()
       await #expect(throws: FlotillaError.self) { try await open.resume() }
+    }
+  }
+
+  @Test func `writes one row by its key, also where the column takes two keys for one`()
+    async throws
+  {
+    try await TestSite.with { site in
+      let a = try await site.replica(
+        "a",
+        schema: """
+          CREATE TABLE item(id INTEGER PRIMARY KEY, code TEXT COLLATE NOCASE);
+          CREATE UNIQUE INDEX one ON item(code COLLATE BINARY);
+          """)
+      let open = try await Replica.open(a.path, options: options())
+      try a.write("INSERT INTO item VALUES (1, 'a'), (2, 'A'), (3, 'b')")
+      let error = await #expect(throws: FlotillaError.self) {
+        try await open.remove("item", key: ["code": "a"])
+      }
+      #expect(error?.code == .usage && error?.message.contains("several rows of item") == true)
+      let inside = await #expect(throws: FlotillaError.self) {
+        try await open.transaction {
+          try $0.save(["id": 4, "code": "c"], in: "item")
+          try $0.update("item", key: ["code": "A"], set: ["code": "z"])
+        }
+      }
+      #expect(inside?.code == .usage)
+      #expect(try a.rows("SELECT group_concat(code, '') FROM item") == ["aAb"])
+      _ = try await open.update("item", key: ["code": "B"], set: ["code": "d"])
+      #expect(try a.rows("SELECT group_concat(code, '') FROM item") == ["aAd"])
+      await open.close()
     }
   }
 
