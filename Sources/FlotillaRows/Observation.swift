@@ -44,8 +44,7 @@ public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence,
           if let rows = try await step(isolation: actor) { return rows }
         } catch {
           if await observation.replica.isClosed { return nil }
-          // While it is suspended, or another process takes over, nobody can say what changed.
-          guard error.code == .node else { throw error }
+          guard error.passes else { throw error }
           try? await Task.sleep(for: .milliseconds(200))
         }
       }

@@ -165,6 +165,28 @@ struct Line: Codable, Equatable, Sendable {
     }
   }
 
+  @Test func `go on once another program has let go of the write lock`() async throws {
+    try await Lists.with { _, path, open in
+      var rows = open.observe([String: SQLValue].self, "SELECT title FROM item")
+        .makeAsyncIterator()
+      #expect(try await rows.next() == [])
+      let changes = open.changes()
+      var news = changes.makeAsyncIterator()
+      _ = try await news.next()
+      let program = try Connection(path: path)
+      program.setBusyTimeout(milliseconds: 60_000)
+      try program.execute("BEGIN IMMEDIATE; INSERT INTO item(id, title) VALUES ('1', 'ropes')")
+      let isOver = Task {
+        // Longer than the node waits for the lock.
+        try await Task.sleep(for: .seconds(8))
+        try program.execute("COMMIT")
+      }
+      #expect(try await rows.next() == [["title": "ropes"]])
+      #expect(try await news.next()?.changes.map(\.table) == ["item"])
+      try await isOver.value
+    }
+  }
+
   @Test func `go on when one of their tables is not replicated any more`() async throws {
     try await Lists.with { _, path, open in
       let query = "SELECT title FROM item UNION ALL SELECT item FROM other"

@@ -106,8 +106,7 @@ private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable
           (place, left) = (.some(step.place), step.elements.reversed())
         } catch {
           if await news.owner.isClosed { return nil }
-          // While it is suspended, or another process takes over, nobody can say.
-          guard error.code == .node else { throw error }
+          guard error.passes else { throw error }
           place = .some(place ?? news.start)
           try? await Task.sleep(for: .milliseconds(200))
         }
@@ -120,6 +119,12 @@ private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable
       return try await news.ask(news.owner, place)
     }
   }
+}
+
+extension FlotillaError {
+  /// Whether a reader that goes on waits: it is suspended, or another process takes over; another
+  /// program holds the write lock; or the disk has no room.
+  package var passes: Bool { [.node, .locked, .diskFull].contains(code) }
 }
 
 /// Verdicts since a number.
