@@ -141,7 +141,7 @@ extension MirrorEngine {
     if surplus > Self.mostTakenAway, policy == .siteStands { policy = .union }
     let differing = try reading { () throws(SQLiteError) in try comparison.count(.differs) }
     let isGone = policy == .reunion && surplus > Self.mostTakenAway
-    let gone = isGone ? try await deletions(comparison) : 0
+    let gone = isGone ? try await deletions(comparison, session) : 0
     let isLogged = max(differing, gone) <= Self.mostTakenAway
     let decision = settings.decision.flatMap { $0.comparison > state.comparison ? $0.side : nil }
     // It is said of tables that were asked about; what is held stays beside the server's.
@@ -185,7 +185,9 @@ extension MirrorEngine {
   }
 
   /// How many rows of the server the site has had, and has deleted.
-  private func deletions(_ comparison: Comparison) async throws(MirrorError) -> Int {
+  private func deletions(
+    _ comparison: Comparison, _ session: MirrorSession
+  ) async throws(MirrorError) -> Int {
     var (count, last): (Int, [Value]?) = (0, nil)
     while !Task.isCancelled {
       let keys = try reading { () throws(SQLiteError) in
@@ -194,6 +196,7 @@ extension MirrorEngine {
       guard !keys.isEmpty else { break }
       count += try await deleted(keys, comparison.link).count { $0 }
       last = keys.last
+      try await renewIfDue(session)
     }
     return count
   }
