@@ -331,6 +331,28 @@ import Testing
     #expect(try reader.content("badge") == site.content("badge"))
   }
 
+  /// It waited for a parked box, and was in no table; nobody may read that one any more.
+  @Test(arguments: [Right.read, .none])
+  func `a parked row stands once what claimed its value is taken back`(right: Right) throws {
+    let schema = `A row that is parked`.boxes
+    let site = try TestReplica(3, schema: schema, tracking: ["box", "item"])
+    let leaf = try TestReplica(4, schema: schema)
+    try leaf.pull(from: site)
+    try site.write("INSERT INTO box VALUES ('first', 'code')", at: 10)
+    try leaf.write("INSERT INTO box VALUES ('second', 'code')", at: 20)
+    try site.pull(from: leaf)
+    let delivered = leaf.store.position.frontier[leaf.origin]
+    try leaf.write("INSERT INTO item VALUES ('claims', 7, 'second')", at: 30)
+    try site.write("INSERT INTO item VALUES ('later', 7, NULL)", at: 40)
+    try leaf.pull(from: site)
+    let parked = try leaf.store.tableSurvey.parkedRows().map(\.why).sorted()
+    #expect(parked == ["constraint", "constraint", "parent"])
+    let rights = Rights(tables: ["box": .write, "item": right])
+    try leaf.store.allow(rights, delivered: delivered, at: leaf.now)
+    #expect(try leaf.content("item") == site.content("item"))
+    #expect(try leaf.content("item").count == 1)
+  }
+
   /// It had taken the value of a row that was put back before it, and gave way to that.
   @Test func `a row that was parked while it waited is parked no more once it is put back`() throws
   {

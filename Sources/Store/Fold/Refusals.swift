@@ -185,6 +185,10 @@ final class Refusals {
       }
       rowVersions.count(table, key, old: version, new: nil)
       try versions.remove(table: table.id, key: key)
+      // One that is parked may have claimed its values all the same.
+      if try shelf.why(table: table.id, key: key)?.isWhole == true {
+        settlement.changed(table, key)
+      }
       try shelf.remove(table: table.id, key: key)
       // It may be on its way to somebody who takes it; and others have what stood there before. Of
       // a table that may not be read they tell when it may.

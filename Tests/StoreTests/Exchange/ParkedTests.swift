@@ -9,6 +9,13 @@ import Testing
   private static let schema =
     "CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, u TEXT UNIQUE, n INTEGER)"
 
+  /// An item whose box is parked waits beside its table, and claims its serial number.
+  static let boxes = """
+    CREATE TABLE box(id TEXT PRIMARY KEY NOT NULL, code TEXT UNIQUE);
+    CREATE TABLE item(
+      id TEXT PRIMARY KEY NOT NULL, serial INTEGER UNIQUE, box TEXT REFERENCES box);
+    """
+
   private func replicas(_ count: UInt64 = 2) throws -> [TestReplica] {
     let all = try (1...count).map {
       try TestReplica($0, schema: Self.schema, tracking: $0 == 1 ? ["t"] : [])
