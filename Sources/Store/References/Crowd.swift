@@ -41,6 +41,9 @@ struct Crowd {
   private(set) var targets: [Target] = []
   /// Those of which no more can be parked.
   private var givenUp: Set<Name> = []
+  /// How often way was made for each: what comes back into the way each time goes in one commit.
+  private var rounds: [Name: Int] = [:]
+  private static let mostRounds = 8
   /// How many commits were given up since one has parked anything. A ring of rows goes in one
   /// commit or not at all; so does a chain that is longer than this many commits.
   private var failures = 0
@@ -70,7 +73,7 @@ struct Crowd {
 
   mutating func end() {
     merges -= 1
-    if merges == 0 { (targets, givenUp, failures) = ([], [], 0) }
+    if merges == 0 { (targets, givenUp, failures, rounds) = ([], [], 0, [:]) }
   }
 
   /// Whether anything was parked since this was asked last.
@@ -88,7 +91,9 @@ struct Crowd {
       return
     }
     let known = givenUp.union(targets.map(\.name))
-    let unknown = new.filter { !known.contains($0.name) }
+    let unknown = new.filter {
+      !known.contains($0.name) && rounds[$0.name, default: 0] < Self.mostRounds
+    }
     guard unknown.isEmpty else {
       targets += unknown
       return
@@ -111,6 +116,7 @@ struct Crowd {
 
   /// Notes what a commit has done about the last targets, the last one first.
   mutating func note(_ steps: [Step]) {
+    if !isUnderWay { rounds = [:] }
     for step in steps {
       guard var target = targets.popLast() else { return }
       if step.parked > 0 { failures = 0 }
@@ -121,6 +127,8 @@ struct Crowd {
         targets.append(target)
       } else if target.parked == 0 {
         givenUp.insert(target.name)
+      } else {
+        rounds[target.name, default: 0] += 1
       }
     }
   }
