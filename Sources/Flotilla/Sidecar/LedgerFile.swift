@@ -58,7 +58,7 @@ final class LedgerFile: Ledger {
 
   /// What was noted; nil if the file is missing or damaged.
   static func read(_ path: String) -> LifeRecord? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: size + 1)

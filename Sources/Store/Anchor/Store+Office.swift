@@ -18,8 +18,8 @@ extension Store {
 
   /// Follows an appointment; an earlier one than is known changes nothing.
   ///
-  /// Who stands down for nobody judges first what waits. While that is not done, the office stays as
-  /// it is and the result has more: after it is folded this is called again.
+  /// Who stands down for nobody judges first what waits. While that is not done, the office stays
+  /// as it is and the result has more: after it is folded this is called again.
   package func govern(
     _ governance: Governance, at now: Instant
   ) throws(StoreError) -> FoldResult {

@@ -38,7 +38,8 @@ extension Store {
   /// So long a table whose index is damaged is left aside before it is looked at again, in ms.
   private static let pause: Int64 = 600_000
 
-  /// Whether a table has lost the row of a key. What a damaged index does not find would be deleted everywhere.
+  /// Whether a table has lost the row of a key. What a damaged index does not find would be deleted
+  /// everywhere.
   ///
   /// The check reads the whole table, so it is not done under the write lock where a fold can do it
   /// before.

@@ -19,7 +19,6 @@ package final class Tables: FilePart {
   static let siteWide = [settings, Renames.settings, CollisionChoices.settings]
   /// Tables that the site tracks, at most; and names of others that peers may bring along.
   var limit = 2_000
-
   let connection: Connection
   var byID: [Int64: ReplicaTable] = [:]
   private var idByName: [String: Int64] = [:]
@@ -48,8 +47,7 @@ package final class Tables: FilePart {
   var twins: [Int64] = []
   /// The schema that was looked at last; -1 if it is to be looked at anew.
   var schemaVersion: Int64 = -1
-  /// Tables that do not find all of their rows, by the uptime at which they are looked at again:
-  /// until then they are not compared, and all else goes on.
+  /// Tables with damaged indexes: until that uptime they are not compared, and all else goes on.
   var damaged: [Int64: Int64] = [:]
   /// How often the tables were read.
   private(set) var age = 0
