@@ -57,8 +57,8 @@ extension SiteClock {
     state = .known(next)
   }
 
-  /// Whether this node knows its time from a person, an admin or a clock, and not from peers alone:
-  /// else it takes the time of an admin that does, whoever has known it for longer.
+  /// Whether this node knows its time from a person, an admin or a clock, and not from peers alone.
+  /// Else it takes the time of an admin that does, whoever has known it for longer.
   private func vouches(for course: Course) -> Bool {
     course.offset - base + untold <= Self.smallest
   }

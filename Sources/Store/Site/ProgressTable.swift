@@ -4,7 +4,7 @@ import SQLite
 /// How far an interrupted catch-up was worked through: the receiver asks that sender from there.
 ///
 /// That holds for one run of the sender in one life of it (`Hello.edition`). In the next one its
-/// file may be an older one, another copy of it may have answered, or rows have other numbers: what
+/// file may be an older one, another copy of it may have answered, or rows have other numbers. What
 /// it leaves out below would never come.
 package struct ProgressTable {
   let connection: Connection
