@@ -4,6 +4,12 @@ import Testing
 @testable import FlotillaCommand
 
 @Suite("The log of a node in the background") struct LogRotationTests {
+  /// Writes as a node does, in its log.
+  private func say(_ text: String, in log: Int32) {
+    LogRotation.rotate(log, most: 10)
+    _ = write(log, text, text.utf8.count)
+  }
+
   @Test func `goes on in a new file when it is long, and what is older lies beside it`() throws {
     let folder = NSTemporaryDirectory() + "log-\(UUID().uuidString)-flotilla"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -11,13 +17,9 @@ import Testing
     let path = folder + "/node.log"
     let log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     defer { close(log) }
-    func say(_ text: String) {
-      LogRotation.rotate(log, most: 10)
-      _ = write(log, text, text.utf8.count)
-    }
-    say("first line\n")
-    say("second line\n")
-    say("third line\n")
+    say("first line\n", in: log)
+    say("second line\n", in: log)
+    say("third line\n", in: log)
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "third line\n")
     #expect(try String(contentsOfFile: path + ".old", encoding: .utf8) == "second line\n")
   }
@@ -31,15 +33,11 @@ import Testing
       atPath: path + ".new", withIntermediateDirectories: true)
     let log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
     defer { close(log) }
-    func say(_ text: String) {
-      LogRotation.rotate(log, most: 10)
-      _ = write(log, text, text.utf8.count)
-    }
-    say("first line\n")
-    say("second line\n")
+    say("first line\n", in: log)
+    say("second line\n", in: log)
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "first line\nsecond line\n")
     rmdir(path + ".new")
-    say("third line\n")
+    say("third line\n", in: log)
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "third line\n")
     #expect(
       try String(contentsOfFile: path + ".old", encoding: .utf8) == "first line\nsecond line\n")
