@@ -264,7 +264,7 @@ extension Store {
       try settlement.shelve(row, table, key, why: .tooLarge, &application)
     case .values where isPlaced: application.changed.insert(table.id)
     case .values(let values):
-      let isNew = old == nil && gone == nil && !lost.hasEnded
+      let isNew = old == nil && gone == nil && !lost.knowsEnd(of: table)
       let shelved = isNew ? nil : try shelf.entry(table: table.id, key: key)
       let isSame = old.map { !$0.isDeleted && $0.hash == incoming.hash } ?? false
       var placement = Placement(

@@ -348,7 +348,7 @@ extension Store {
         application.known += 1
         continue
       }
-      let isOne = !lost.hasEnded && settlement.mayGather(row)
+      let isOne = !lost.knowsEnd(of: table) && settlement.mayGather(row)
       let old = try isOne ? versions.version(table: table.id, key: key) : nil
       application.newRows.mayWait = isOne && old == nil
       if !application.newRows.mayWait { try settlement.placeGathered(&application) }

@@ -21,7 +21,7 @@ extension Store {
       count += 1
       let known = try tables.tableOrNew(name)
       let hasEnded = try tables.choices[name] == .ended
-      if try hasEnded || lost.knowsEnd(of: known) { again.insert(known.id) }
+      if hasEnded || lost.knowsEnd(of: known) { again.insert(known.id) }
       try shelf.giveBack(known)
       if isLocal, hasEnded { try tables.choices.remove(name) }
       let isOld = try !isLocal && recognition.welcome(name)

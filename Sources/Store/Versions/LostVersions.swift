@@ -36,7 +36,8 @@ final class LostVersions: FilePart {
   private var replacedCount = 0
   private var unsentCount = 0
   private var againCount = 0
-  private var endedCount = 0
+  /// Tables of which something stood when the site stopped tracking them, by their folded names.
+  private var endedTables: Set<String> = []
   /// Whether rows that went with a table have come back, by its local number: that none has holds
   /// in the open transaction alone.
   private var returned: [Int64: Bool] = [:]
@@ -54,12 +55,13 @@ final class LostVersions: FilePart {
 
   func reload() throws(SQLiteError) {
     guard try Layout.hasTable("_flotilla_lost", on: connection) else { return count = 0 }
+    endedTables = Set(
+      try connection.rows("SELECT DISTINCT name FROM _flotilla_lost WHERE why = 1")
+        .compactMap { $0[0].string.map(folded) })
     let counts = try connection.row(
       "SELECT count(*) FILTER (WHERE why IN (0, 2)), count(*) FILTER (WHERE why = 3), "
-        + "count(*) FILTER (WHERE why = 4), count(*) FILTER (WHERE why = 5), "
-        + "count(*) FILTER (WHERE why = 1) FROM _flotilla_lost")
+        + "count(*) FILTER (WHERE why = 4), count(*) FILTER (WHERE why = 5) FROM _flotilla_lost")
     count = Int(counts?[0].integer ?? 0)
-    endedCount = Int(counts?[4].integer ?? 0)
     replacedCount = Int(counts?[1].integer ?? 0)
     unsentCount = Int(counts?[2].integer ?? 0)
     againCount = Int(counts?[3].integer ?? 0)
@@ -330,19 +332,13 @@ final class LostVersions: FilePart {
       ).integer ?? 0)
   }
 
-  /// Whether a table is tracked again, or may be.
-  var hasEnded: Bool { endedCount > 0 }
+  /// Whether it is known which rows a table had when the site stopped tracking it: it is tracked
+  /// again, or may be.
+  func knowsEnd(of table: ReplicaTable) -> Bool { endedTables.contains(folded(table.name)) }
 
   /// What stood under a key when the site stopped tracking the table.
   func ended(_ table: ReplicaTable, _ key: Key) throws(SQLiteError) -> Version? {
-    guard endedCount > 0 else { return nil }
-    return try one("why = 1", table, key)
-  }
-
-  /// Whether it is known which rows a table had when the site stopped tracking it.
-  func knowsEnd(of table: ReplicaTable) throws(SQLiteError) -> Bool {
-    let text = "SELECT 1 FROM _flotilla_lost WHERE name = ? AND why = 1 LIMIT 1"
-    return endedCount == 0 ? false : try connection.row(text, [.string(table.name)]) != nil
+    knowsEnd(of: table) ? try one("why = 1", table, key) : nil
   }
 
   /// Versions from before the end of tracking, in the order of their keys.
@@ -359,6 +355,7 @@ final class LostVersions: FilePart {
     try connection.run(
       "UPDATE OR REPLACE _flotilla_lost SET name = ? WHERE name = ? COLLATE NOCASE AND why = 1",
       [.string(name), .string(ended)])
+    try reload()
   }
 
   /// Forgets what is remembered of a table for one reason.

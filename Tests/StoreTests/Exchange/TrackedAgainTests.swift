@@ -18,6 +18,51 @@ import Testing
     return [first, second]
   }
 
+  @Test func `slows down no other table meanwhile`() throws {
+    let schema = """
+      CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL, n
+      """
+    /// Steps of SQLite's machine in which new rows of `u` are merged. Where they go in together, one
+    /// of sixteen that breaks a constraint has them all go in twice.
+    func work(rowsInOther: Int) throws -> Int {
+      let author = try TestReplica(1, schema: schema + ")", tracking: ["t", "u"])
+      let other = try TestReplica(2, schema: schema + " CHECK(n % 16 <> 15))")
+      for row in 0..<rowsInOther { try author.write("INSERT INTO t VALUES ('k\(row)')") }
+      try author.foldAll()
+      try other.pull(from: author)
+      let ended = try #require(other.store.tables.table("t"))
+      try author.store.untrack(["t"], at: author.now)
+      try other.pull(from: author)
+      #expect(other.store.lost.knowsEnd(of: ended) == (rowsInOther > 0))
+      for row in 0..<256 { try author.write("INSERT INTO u VALUES ('k\(row + 100)', \(row))") }
+      try author.foldAll()
+      var steps = 0
+      other.store.connection.setWatch(every: 1) {
+        steps += 1
+        return true
+      }
+      try other.pull(from: author)
+      other.store.connection.setWatch(every: 0, nil)
+      #expect(try other.content("u").count == 240)
+      return steps
+    }
+    let (without, with) = (try work(rowsInOther: 0), try work(rowsInOther: 1))
+    #expect(abs(with - without) < without / 100)
+  }
+
+  @Test func `is known by its name in whatever case`() throws {
+    let a = try TestReplica(1, schema: "CREATE TABLE t(id TEXT PRIMARY KEY)", tracking: ["t"])
+    try a.write("INSERT INTO t VALUES ('k')")
+    try a.foldAll()
+    let table = try #require(a.store.tables.table("t"))
+    try a.store.untrack(["t"], at: a.now)
+    _ = try a.store.connection.transaction { () throws(SQLiteError) in
+      try a.store.connection.run("UPDATE _flotilla_lost SET name = 'T'")
+    }
+    try a.reopen()
+    #expect(a.store.lost.knowsEnd(of: table))
+  }
+
   @Test(arguments: [0, 1], ["", "before", "meanwhile"])
   func `keeps what rows have in columns that are not here`(
     choosing: Int, edited: String
