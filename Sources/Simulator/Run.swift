@@ -199,7 +199,7 @@ extension World {
     do {
       var shown: [(name: String, shown: Observation)] = []
       for node in nodes.all where !node.isDead && node.replica.rights.isWhole {
-        shown.append((node.replica.name, try node.replica.observeEnd()))
+        shown.append((node.replica.name, try node.replica.observeEnd(mayClash: history.mayClash)))
       }
       for node in nodes.all where !node.isDead { try node.replica.inspectEnd(&history) }
       let charts = try nodes.all.filter { !$0.isDead }.map { try $0.replica.chart() }

@@ -121,6 +121,11 @@ struct History {
   /// Two copies of one file have run: what was written and deleted again in one of them before it
   /// was folded, the other one may have given to all.
   var hasCopies = false
+  /// A file was put back to an earlier state.
+  var wasPutBack = false
+  /// Whether one machine may have given the same unique value to two rows. Its programs do not;
+  /// but what they do in an earlier state, or in a copy, meets what they have done after it.
+  var mayClash: Bool { hasCopies || wasPutBack }
 
   /// Deleted versions are let go of.
   var collects = false

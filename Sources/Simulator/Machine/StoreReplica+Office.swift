@@ -14,10 +14,11 @@ extension StoreReplica {
   }
 
   /// Where nobody judges any more a row stays parked that its author made in the place of one which
-  /// the anchor has put back.
-  func observeEnd() throws -> Observation {
+  /// the anchor has put back. So does one whose value its author gave to another row in an earlier
+  /// state, or in a copy.
+  func observeEnd(mayClash: Bool) throws -> Observation {
     var shown = try observe()
-    guard shown.office?.isHeld == false, !shown.shelved.isEmpty else { return shown }
+    guard mayClash || shown.office?.isHeld == false, !shown.shelved.isEmpty else { return shown }
     shown.standing = try application.standingBadges()
     shown.parked = try application.parkedBadges()
     return shown

@@ -124,8 +124,8 @@ protocol SimulatedReplica {
   mutating func inspect(at now: Instant, _ history: inout History) throws
   /// What the replica shows now.
   func observe() throws -> Observation
-  /// The same once all has healed.
-  func observeEnd() throws -> Observation
+  /// The same once all has healed; rows of one machine may claim the same value, or may not.
+  func observeEnd(mayClash: Bool) throws -> Observation
   /// What the table shows whose key changes, if there is one.
   func chart() throws -> [Int64: Int64]?
   /// Looks at what must hold at any time, and is looked at now and then alone.
@@ -133,7 +133,7 @@ protocol SimulatedReplica {
 }
 
 extension SimulatedReplica {
-  func observeEnd() throws -> Observation { try observe() }
+  func observeEnd(mayClash: Bool) throws -> Observation { try observe() }
   func chart() throws -> [Int64: Int64]? { nil }
   func letGoOfFormer(by node: Identity, keys: [TableKey], at now: Instant) throws -> Int { 0 }
   func inspectEnd(_ history: inout History) throws {}

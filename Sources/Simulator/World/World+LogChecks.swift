@@ -13,7 +13,7 @@ extension World {
     let known = shown.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
     let authors = try nodes.all.filter { !$0.isDead }.map { node in
       FinallyLogged.Author(
-        name: node.replica.name, log: try node.replica.observeEnd().log ?? [],
+        name: node.replica.name, log: try node.replica.observe().log ?? [],
         lives: node.replica.runLog.lives(now: node.replica.own))
     }
     FinallyLogged.check(first.shown, known: known, authors, &history)

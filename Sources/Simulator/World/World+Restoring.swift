@@ -20,6 +20,7 @@ extension World {
     tell("\(what) of \(Words.node(node)) is put back to an earlier state")
     do {
       guard try nodes[node].replica.putBack() else { return }
+      history.wasPutBack = true
       history.bringNothing(from: nodes[node].replica.name)
       nodes[node].appointments = nodes[node].knownThen
       if isAlone {
