@@ -111,7 +111,7 @@ struct Crowd {
   /// Nothing more is to be done if the foreign keys have changed.
   mutating func follow(_ signature: Int64) {
     guard signature != self.signature else { return }
-    (targets, givenUp, self.signature) = ([], [], signature)
+    (targets, givenUp, rounds, self.signature) = ([], [], [:], signature)
   }
 
   /// Notes what a commit has done about the last targets, the last one first.

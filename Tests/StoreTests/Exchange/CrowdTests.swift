@@ -398,4 +398,28 @@ import Testing
     #expect(try count(other, "part") == 3)
     try expectSound(other)
   }
+
+  /// A number means another reference after a migration.
+  @Test func `makes way as often as before where the foreign keys are others`() throws {
+    let (ann, _) = try pair()
+    let reference = try #require(ann.store.settlement.references.all.first)
+    let target = Crowd.Target(reference, [.string("c")])
+    var crowd = Crowd()
+    crowd.begin()
+    var tries = 0
+    while crowd.takeTry(target, by: 1) { tries += 1 }
+    #expect(tries > 1)
+    let goesOn = crowd.takeTry(target, by: 2)
+    #expect(goesOn)
+  }
+}
+
+extension Crowd {
+  /// Whether way is made for it once more: something is parked, and it comes back.
+  fileprivate mutating func takeTry(_ target: Target, by signature: Int64) -> Bool {
+    add([target], by: signature)
+    guard !targets.isEmpty else { return false }
+    note([Step(parked: 1, passed: 0, isLast: true)])
+    return true
+  }
 }
