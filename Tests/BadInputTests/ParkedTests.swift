@@ -299,5 +299,20 @@ extension BadInputTests {
         }
       }
     }
+
+    @Test func `of a table that is not replicated are counted`() async throws {
+      try await Desk.with { desk in
+        let address = try await pair(desk, orders: "INSERT INTO customer VALUES ('e', 'Eve')")
+        let ended = try await desk.flotilla("untrack", "a.db", "orders")
+        #expect(ended.error.contains("orders refers to customer by customer"), "\(ended)")
+        try await desk.succeed("sync", "b.db", address)
+        try await desk.sql("b.db", "INSERT INTO orders VALUES ('v', 'd', 1), ('w', 'e', 2)")
+        try await desk.succeed("sql", "a.db", "DELETE FROM customer WHERE id = 'd'")
+        try await desk.succeed("sync", "b.db", address)
+        let doctor = try await desk.flotilla("doctor", "b.db")
+        #expect(doctor.output.contains("1 row of orders refers by customer to no row of customer"))
+        #expect(doctor.output.contains("orders is not replicated"), "\(doctor)")
+      }
+    }
   }
 }

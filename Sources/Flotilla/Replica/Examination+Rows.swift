@@ -94,7 +94,8 @@ extension Examination {
     }
   }
 
-  /// Rows that stand without what they refer to: a program with foreign keys off has left them so.
+  /// Rows that stand without what they refer to: a program with foreign keys off has left them so,
+  /// or their table is not replicated, and somebody else has deleted what they refer to.
   mutating func judgeReferences(_ broken: [BrokenReference]) {
     for reference in broken {
       let columns = reference.columns.joined(separator: ", ")
@@ -103,8 +104,12 @@ extension Examination {
         "\(rows(Int64(reference.rows))) of \(reference.table) "
           + "\(reference.rows == 1 ? "refers" : "refer") by \(columns) to no row of "
           + reference.parent,
-        "A program with foreign keys off has left them so, and they stay as it left them. Mend "
-          + "them with SQL, and let the program run PRAGMA foreign_keys = ON.")
+        reference.isTracked
+          ? "A program with foreign keys off has left them so, and they stay as it left them. Mend "
+            + "them with SQL, and let the program run PRAGMA foreign_keys = ON."
+          : "\(reference.table) is not replicated: what other machines delete in "
+            + "\(reference.parent), or give another key, does nothing to its rows. Mend them "
+            + "with SQL.")
     }
   }
 

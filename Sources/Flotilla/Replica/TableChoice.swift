@@ -197,9 +197,22 @@ struct TableChoice {
     }
     if !stray.isEmpty { try store.endStrayTables(stray, at: clock.now) }
     if !found.isEmpty { try store.untrack(found, at: clock.now) }
+    let ended = found.map(store.tables.nameHere)
     return TrackReport(
-      tables: found.map(store.tables.nameHere) + stray, rows: 0, warnings: [],
+      tables: ended + stray, rows: 0, warnings: try localReferences(of: ended),
       takes_new_tables: try store.untracked.areTakenIn())
+  }
+
+  /// What becomes of rows that go on referring to replicated ones.
+  private func localReferences(of names: [String]) throws(StoreError) -> [String] {
+    try store.tableSurvey.localReferences().filter { reference in
+      names.contains { isSameName($0, reference.table) }
+    }.map { reference in
+      "\(reference.table) refers to \(reference.parent) by "
+        + "\(reference.columns.joined(separator: ", ")). What other machines delete in "
+        + "\(reference.parent) takes no row of \(reference.table) along from now on: doctor "
+        + "counts those that refer to nothing"
+    }
   }
 
   func rule(

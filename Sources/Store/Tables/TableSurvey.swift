@@ -168,7 +168,53 @@ extension TableSurvey {
             table: reference.child.name, columns: reference.columns,
             parent: reference.parent.name, rows: Int(count)))
       }
-      return broken
+      return try broken + brokenLocally()
     }
+  }
+
+  private func brokenLocally() throws(SQLiteError) -> [BrokenReference] {
+    var broken: [BrokenReference] = []
+    for (id, reference) in try numberedLocalReferences() {
+      let count = try connection.scalar(
+        "SELECT count(*) FROM pragma_foreign_key_check(?, 'main') WHERE fkid = ?",
+        [.string(reference.table), .integer(id)]
+      ).integer
+      guard let count, count > 0 else { continue }
+      broken.append(
+        BrokenReference(
+          table: reference.table, columns: reference.columns, parent: reference.parent,
+          rows: Int(count), isTracked: false))
+    }
+    return broken
+  }
+
+  /// The foreign keys of tables that are not replicated to such as are.
+  package func localReferences() throws(StoreError) -> [LocalReference] {
+    try reporting { () throws(SQLiteError) in try numberedLocalReferences().map(\.reference) }
+  }
+
+  private func numberedLocalReferences() throws(SQLiteError) -> [(
+    id: Int64, reference: LocalReference
+  )] {
+    let tracked = Set(try tables.namesHere().map(folded))
+    var found: [(id: Int64, reference: LocalReference)] = []
+    for row in try connection.rows(
+      """
+      SELECT s.name, f.id, f."table", f."from"
+      FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name, 'main') AS f
+      WHERE s.type = 'table' ORDER BY s.name, f.id, f.seq
+      """)
+    {
+      guard let name = row[0].string, let id = row[1].integer, let parent = row[2].string,
+        let column = row[3].string, !tracked.contains(folded(name)),
+        tracked.contains(folded(parent))
+      else { continue }
+      if let last = found.last, last.reference.table == name, last.id == id {
+        found[found.count - 1].reference.columns.append(column)
+      } else {
+        found.append((id, LocalReference(table: name, columns: [column], parent: parent)))
+      }
+    }
+    return found
   }
 }
