@@ -38,6 +38,8 @@ package struct Pace: Sendable {
   package var judgedWhole = Limits.wholeRows
   /// Of more, so many are judged in one slice.
   package var judgedRows = 500
+  /// Of those that do not fit alone, so many are tried together.
+  package var judgedTogether = 5_000
   /// So many of those that wait are put in order at once.
   package var judgedWindow = 32_768
   /// Rows that are remembered for peers who lack little.

@@ -8,6 +8,14 @@ struct DueEdit {
   /// False if somebody has written over it before its content came here.
   var hasContent: Bool
 
+  init(dot: Dot, stamp: Stamp, hasContent: Bool) {
+    (self.dot, self.stamp, self.hasContent) = (dot, stamp, hasContent)
+  }
+
+  init(_ item: PendingTable.Item, hasContent: Bool) {
+    self.init(dot: item.version.dot, stamp: item.version.stamp, hasContent: hasContent)
+  }
+
   /// In which order authors have their turn. What is there by name alone comes last: what was
   /// written over it decides about it.
   static func precedes(_ one: DueEdit, _ other: DueEdit) -> Bool {

@@ -76,14 +76,19 @@ extension Settlement {
   /// Those of some edits that fit if all of them are accepted: rows that swap a value, or refer to
   /// each other.
   func fitting(_ candidates: [Candidate]) throws -> [Candidate] {
-    var remaining = candidates
-    for _ in 0..<8 {
+    var (remaining, rows) = (candidates, 0)
+    while rows < Self.mostRows {
+      rows += remaining.count
       let fitting = try tried(remaining)
       if fitting.count == remaining.count { return fitting }
       remaining = fitting
     }
     return []
   }
+
+  /// Each round leaves out what does not fit, and next to go is what needs that. So many rows are
+  /// tried in all rounds.
+  private static let mostRows = 50_000
 
   /// Tries them together, and leaves everything as it was; gives those that went in.
   private func tried(_ candidates: [Candidate]) throws -> [Candidate] {

@@ -12,18 +12,30 @@ extension Store {
       var next = try due.take(left, beside: anchor.deferral.late)
       if next.isEmpty { next = anchor.deferral.untried(left)[...] }
       if next.isEmpty {
-        next = anchor.deferral.first(left)
-        guard !next.isEmpty else {
+        let count = try judgePutOff(&edits, limit: left, at: now)
+        guard count > 0 else {
           anchor.deferral = Deferral()
           return false
         }
-        try judgeTogether(next.flatMap { try waiting($0) }, &edits, at: now)
+        left -= count
       } else {
         try judge(next, &edits, at: now)
+        left -= next.count
       }
-      left -= next.count
     }
     return true
+  }
+
+  /// Nothing else is left to judge. Gives how much of what was put off was looked at.
+  private func judgePutOff(_ edits: inout Edits, limit: Int, at now: Instant) throws -> Int {
+    let refuted = anchor.deferral.takeRefuted(limit)
+    guard refuted.isEmpty else {
+      try judge(refuted.filter(isWaiting), .refuted, &edits, at: now)
+      return refuted.count
+    }
+    let next = anchor.deferral.first(limit, together: pace.judgedTogether)
+    try judgeTogether(next.flatMap { try waiting($0) }, &edits, at: now)
+    return next.count
   }
 
   /// The settings first: they tell which tables there are, and by which rule the others are judged.
@@ -47,6 +59,14 @@ extension Store {
     return items
   }
 
+  /// Whether an edit still waits.
+  private func isWaiting(_ item: PendingTable.Item) throws(SQLiteError) -> Bool {
+    let dot = item.version.dot
+    let waiting = try pending.version(table: item.table, key: item.key, origin: dot.origin)
+    if waiting?.dot != dot { anchor.deferral.judged(dot, isAccepted: false) }
+    return waiting?.dot == dot
+  }
+
   /// One after the other; what does not fit is put off.
   private func judge(
     _ next: ArraySlice<DueEdit>, _ edits: inout Edits, at now: Instant
@@ -60,6 +80,9 @@ extension Store {
     try settlement.settle(&application)
   }
 
+  /// So many bytes of rows are tried together, and one row more.
+  private static let mostTogether = 64 << 20
+
   /// Edits of which none fits alone: those that fit together are accepted, or else none is.
   private func judgeTogether(
     _ items: [PendingTable.Item], _ edits: inout Edits, at now: Instant
@@ -68,10 +91,15 @@ extension Store {
     var others: [PendingTable.Item] = []
     var orphans: [PendingTable.Item] = []
     var rows: Set<Export.RowID> = []
-    for item in items {
+    var bytes = 0
+    for item in items where bytes < Self.mostTogether {
       let opinion = try opinion(on: item)
-      if opinion?.isByName == true, anchor.deferral.hasContent { continue }
+      if opinion?.isByName == true, anchor.deferral.hasContent {
+        anchor.deferral.putOff(DueEdit(item, hasContent: false), for: .name)
+        continue
+      }
       if opinion?.awaitsParent == true {
+        anchor.deferral.putOff(DueEdit(item, hasContent: true), for: .parent)
         orphans.append(item)
         continue
       }
@@ -83,16 +111,20 @@ extension Store {
         continue
       }
       let isFirst = rows.insert(Export.RowID(table: item.table, key: item.key)).inserted
-      if isFirst { candidates.append(candidate) }
+      if isFirst {
+        candidates.append(candidate)
+        bytes += opinion.entry?.size ?? 0
+      }
     }
-    // Of what else is left one may be the parent.
     if candidates.isEmpty, others.isEmpty {
-      return try judge(orphans, .refuted, &edits, at: now)
+      // Of what else is left one may be the parent.
+      if !anchor.deferral.seeksRoom { anchor.deferral.refute(orphans) }
+      return
     }
     try judge(others, .tried, &edits, at: now)
     let fitting = try settlement.fitting(candidates).map(\.item)
     if fitting.isEmpty {
-      try judge(candidates.map(\.item), .refuted, &edits, at: now)
+      anchor.deferral.refute(candidates.map(\.item))
     } else {
       try judge(fitting, .assumed, &edits, at: now)
     }
@@ -193,8 +225,7 @@ extension Store {
     _ application: inout Application, at now: Instant
   ) throws {
     let (table, standing, entry) = (opinion.table, opinion.standing, opinion.entry)
-    let edit = DueEdit(
-      dot: item.version.dot, stamp: item.version.stamp, hasContent: entry != nil)
+    let edit = DueEdit(item, hasContent: entry != nil)
     var judgement = opinion.judgement
     var left: Leaving?
     var isPlaced = false
@@ -204,11 +235,11 @@ extension Store {
       left = try leaving(opinion.held, to: item.version, isLogged: isLogged, table, item.key)
       switch fitting {
       case .refuted: judgement = .rejected(opinion.awaitsParent ? .keyCollision : .parked)
-      case _ where opinion.awaitsParent: return anchor.deferral.putOff(edit)
+      case _ where opinion.awaitsParent: return anchor.deferral.putOff(edit, for: .parent)
       case .assumed: break
       case .tried where opinion.isByName && anchor.deferral.hasContent:
         // What was made over it may be among these, and decides about it.
-        return anchor.deferral.putOff(edit, isByName: true)
+        return anchor.deferral.putOff(edit, for: .name)
       case .tried where opinion.isByName && !opinion.hasSeenStanding(item.version):
         // What was made over it gave way, and what it says cannot be shown.
         judgement = .rejected(.unseen)
@@ -216,7 +247,7 @@ extension Store {
         let candidate = try settlement.candidate(item, entry, table, standing, at: now)
         if let candidate {
           guard try settlement.fits(candidate) else {
-            return anchor.deferral.putOff(edit)
+            return anchor.deferral.putOff(edit, for: .room)
           }
           isPlaced = candidate.placement != nil
         }
@@ -224,7 +255,7 @@ extension Store {
     }
     if case .rejected = judgement, standing == nil, let mine = try ownEdit(beside: item) {
       try judge(mine, fitting, &edits, &application, at: now)
-      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(edit) }
+      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(edit, for: .room) }
       return try judge(item, fitting, &edits, &application, at: now)
     }
     try pending.remove(item)
@@ -337,47 +368,5 @@ extension Store {
     let row = table.shaped(certificate, content, key)
     if row.row.content.size > pace.longRow { return edits.addLong() }
     edits.add(row.shape, certificate, row.row.content)
-  }
-
-  /// At the anchor everything that came whole is judged: its frontier is the judged one.
-  ///
-  /// Others hear of that with a version of the anchor: where it has judged nothing and the frontier
-  /// moves all the same, it says once more that it is in office.
-  func moveJudged(_ edits: inout Edits, at now: Instant) throws {
-    anchor.isJudging = try office.part == .judging && due.areAny()
-    guard office.part == .judging, !anchor.isJudging else { return }
-    if edits.count == 0, judged.isBehind(origins.frontier, of: own, in: office.term) {
-      try rule(.tookOffice, &edits, at: now)
-      try finish(&edits)
-    }
-    try join(Judged(term: office.term, frontier: origins.frontier), at: now)
-  }
-
-  /// Takes in what was judged; the certificates that belong to it are in this commit or before it.
-  func join(_ news: Judged, at now: Instant) throws {
-    let before = judged
-    judged.join(news)
-    judged = try told(judged)
-    guard judged != before else { return }
-    try anchor.saveJudged()
-    try followJudged(limit: pace.judgedAtOnce, at: now)
-  }
-
-  /// What is judged waits no more, and the edits of this node get their verdicts: a slice of it.
-  func followJudged(limit: Int, at now: Instant) throws {
-    for item in try decided(limit: limit) { try release(item, at: now) }
-    try verdicts.settle(limit: limit, at: now)
-  }
-
-  /// Whether that leaves something to do in a transaction of its own.
-  func hasUnfollowed() throws(SQLiteError) -> Bool {
-    guard try decided(limit: 1).isEmpty else { return true }
-    return try verdicts.hasOpen()
-  }
-
-  private func decided(limit: Int) throws(SQLiteError) -> [PendingTable.Item] {
-    // At the anchor nothing waits for anybody else's word.
-    guard office.isHeld, !office.certifies, judged.term >= office.term else { return [] }
-    return try pending.covered(by: judged.frontier, limit: limit)
   }
 }

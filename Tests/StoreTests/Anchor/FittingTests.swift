@@ -91,6 +91,108 @@ import Testing
     }
   }
 
+  /// Slices of two: of a ring of four rows none fits without the others, nor do the first two with
+  /// what fits beside nothing.
+  @Test(arguments: [true, false])
+  func `is accepted together with what other slices bring`(isSlow: Bool) throws {
+    var pace = Pace()
+    if isSlow { (pace.judgedAtOnce, pace.judgedWhole, pace.judgedRows) = (0, 0, 2) }
+    let site = try site(pace: pace)
+    try site.anchor.write(
+      """
+      INSERT INTO note VALUES ('s', 'base', 'd'); INSERT INTO note VALUES ('t', 'base', 'e');
+      INSERT INTO note VALUES ('u', 'base', 'f')
+      """, at: 10)
+    try site.meet()
+    try site.anchor.write("INSERT INTO note VALUES ('z', 'of the anchor', 'z')", at: 15)
+    try site.b.write(
+      """
+      INSERT INTO note VALUES ('x', 'of b', 'z'); INSERT INTO bill VALUES ('w', 'x', 1)
+      """, at: 20)
+    try site.a.write(
+      """
+      BEGIN; UPDATE note SET code = NULL WHERE id <> 'z';
+      UPDATE note SET code = 'd' WHERE id = 'r'; UPDATE note SET code = 'e' WHERE id = 's';
+      UPDATE note SET code = 'f' WHERE id = 't'; UPDATE note SET code = 'c' WHERE id = 'u'; COMMIT
+      """, at: 30)
+    try site.meet()
+    for replica in site.replicas {
+      #expect(try codes(replica) == ["r d", "s e", "t f", "u c", "z z"])
+      #expect(try bills(replica).isEmpty)
+    }
+    #expect(try site.a.conflicts().isEmpty)
+    #expect(try site.b.verdicts().contains("rejected parked client-wins"))
+    try expectQuiet(site)
+  }
+
+  /// Bob gets the number of Ann, and the bed of Zoe, who gets that of Ann. His result is older than
+  /// the swap, so that its turn comes first.
+  @Test(arguments: [true, false])
+  func `is accepted under a parent that fits together with others`(isSlow: Bool) throws {
+    var pace = Pace()
+    if isSlow { (pace.judgedAtOnce, pace.judgedWhole, pace.judgedRows) = (0, 0, 1) }
+    let schema = """
+      CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, text TEXT);
+      CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT, bed TEXT UNIQUE);
+      CREATE TABLE lab(id TEXT PRIMARY KEY NOT NULL, patient INTEGER REFERENCES patient)
+      """
+    let site = try AnchorSite("client-wins", schema: schema, pace: pace)
+    try site.anchor.store.track(["patient", "lab"], rule: "client-wins", at: site.anchor.now)
+    try site.anchor.write("INSERT INTO patient VALUES (1, 'Zoe', 'A'), (2, 'Ann', 'B')", at: 10)
+    try site.meet()
+    try site.a.write("DELETE FROM patient WHERE id = 2", at: 20)
+    try site.a.write("INSERT INTO patient VALUES (2, 'Bob', NULL)", at: 21)
+    try site.a.write("INSERT INTO lab VALUES ('l', 2)", at: 22)
+    try site.a.write(
+      """
+      BEGIN; UPDATE patient SET bed = 'B' WHERE id = 1; UPDATE patient SET bed = 'A' WHERE id = 2;
+      COMMIT
+      """, at: 30)
+    try site.meet()
+    for replica in site.replicas {
+      #expect(
+        try replica.application.prepareRows("SELECT name || bed FROM patient ORDER BY id")
+          == ["ZoeB", "BobA"])
+      #expect(
+        try replica.application.prepareRows(
+          "SELECT name FROM lab JOIN patient ON patient.id = patient") == ["Bob"])
+    }
+    #expect(try site.a.verdicts().allSatisfy { $0.hasPrefix("accepted") })
+    try expectQuiet(site)
+  }
+
+  @Test func `is rejected only for itself, however long what hangs on it`() throws {
+    let site = try AnchorSite("client-wins", schema: Self.schema)
+    try site.anchor.write(
+      """
+      CREATE TABLE part(id INTEGER PRIMARY KEY, above INTEGER REFERENCES part, code TEXT UNIQUE)
+      """)
+    for replica in site.replicas.dropFirst() {
+      try replica.write(
+        """
+        CREATE TABLE part(id INTEGER PRIMARY KEY, above INTEGER REFERENCES part, code TEXT UNIQUE)
+        """)
+    }
+    try site.anchor.store.track(["part"], rule: "client-wins", at: site.anchor.now)
+    try site.anchor.write("INSERT INTO part VALUES (1, NULL, 'a'), (2, NULL, 'b')", at: 10)
+    try site.meet()
+    // Twelve hang on each other, and the first one on a row that nobody has.
+    let chain = (10..<22).map { "(\($0), \($0 == 10 ? 9 : $0 - 1), NULL)" }
+    try site.a.write("INSERT INTO part VALUES \(chain.joined(separator: ", "))", at: 20)
+    try site.a.write(
+      """
+      BEGIN; UPDATE part SET code = NULL WHERE id < 3; UPDATE part SET code = 'b' WHERE id = 1;
+      UPDATE part SET code = 'a' WHERE id = 2; COMMIT
+      """, at: 20)
+    try site.meet()
+    for replica in site.replicas {
+      #expect(
+        try replica.application.prepareRows("SELECT id || code FROM part ORDER BY id")
+          == ["1b", "2a"])
+    }
+    #expect(try site.isEqual)
+  }
+
   @Test func `is rejected if it refers to a row that is not there`() throws {
     let site = try site()
     try site.anchor.write("DELETE FROM note WHERE id = 'r'", at: 10)
