@@ -123,6 +123,24 @@ extension BadInputTests {
       }
     }
 
+    @Test func `stay alone where a trigger takes back the whole transaction`() async throws {
+      try await Desk.with { desk in
+        _ = try await pair(desk)
+        let trigger = """
+          CREATE TRIGGER refuse BEFORE INSERT ON orders WHEN new.id = 'p'
+            BEGIN SELECT RAISE(ROLLBACK, 'not p'); END
+          """
+        try await desk.sql("b.db", trigger)
+        let all = try await desk.flotilla(
+          "conflicts", "b.db", "restore", "all", "--parked", "--set", "customer=d")
+        #expect(all.status == 1 && all.error.contains("not p"), "\(all)")
+        let ids = "SELECT group_concat(id) FROM (SELECT id FROM orders ORDER BY id)"
+        #expect(try await desk.sql("b.db", ids) == "o,q")
+        let left = try await desk.succeed("conflicts", "b.db", "--parked", "--json")
+        #expect(left.contains(#""id":"p""#) && !left.contains(#""id":"o""#), "\(left)")
+      }
+    }
+
     @Test func `are in the log of who wrote them once the table is untracked`() async throws {
       try await Desk.with { desk in
         let address = try await pair(desk)

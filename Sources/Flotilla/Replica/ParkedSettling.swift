@@ -37,37 +37,64 @@ final class ParkedSettling {
     }
   }
 
-  /// Takes one row; false once a commit has failed.
+  /// Takes one row; false if a commit has failed, and nothing was settled before.
   func take(_ row: ParkedRow) -> Bool {
     waiting.append(row)
+    if failure != nil { return give(up: waiting) }
     bytes += row.size
     guard waiting.count >= Self.mostRows || bytes >= Self.mostBytes else { return true }
     return commit()
   }
 
-  /// Settles the rest; gives what came of each row.
+  /// Settles the rest; gives what came of each row. Throws if nothing could be written at all.
   func end() throws(StoreError) -> [Replica.SettledRow] {
-    _ = commit()
-    if let failure { throw failure }
+    if failure == nil { _ = commit() }
+    if let failure, settled.isEmpty { throw failure }
     return settled
+  }
+
+  /// What a commit has brought stays, whatever becomes of the rows after it.
+  private func give(up rows: [ParkedRow]) -> Bool {
+    guard let failure, !settled.isEmpty else { return false }
+    let error = FlotillaError(failure, path: path)
+    settled += rows.map { Replica.SettledRow(id: $0.id, outcome: .failure(error)) }
+    (waiting, bytes) = ([], 0)
+    return true
   }
 
   private func commit() -> Bool {
     do {
-      try connection.execute("BEGIN IMMEDIATE")
-      let news = try waiting.map { row in
-        Replica.SettledRow(id: row.id, outcome: try settle(row))
+      while !waiting.isEmpty {
+        let news = try commit(waiting)
+        settled += news
+        waiting.removeFirst(news.count)
       }
-      try connection.execute("COMMIT")
-      settled += news
-      (waiting, bytes) = ([], 0)
+      bytes = 0
       listener?(WorkProgress(.settling, settled.count, of: max(total, settled.count)))
       return true
     } catch {
       connection.rollBack()
       failure = StoreError.wrapping(error)
-      return false
+      return give(up: waiting)
     }
+  }
+
+  /// Gives what came of the first ones. A trigger may take back the whole transaction with
+  /// `RAISE(ROLLBACK)`: the rows before that one are settled without it.
+  private func commit(_ rows: [ParkedRow]) throws -> [Replica.SettledRow] {
+    var news: [Replica.SettledRow] = []
+    try connection.execute("BEGIN IMMEDIATE")
+    for row in rows {
+      let outcome = try settle(row)
+      guard !connection.isAutocommit else {
+        let before = news.isEmpty ? [] : try commit(Array(rows.prefix(news.count)))
+        guard before.count == news.count else { return before }
+        return before + [Replica.SettledRow(id: row.id, outcome: outcome)]
+      }
+      news.append(Replica.SettledRow(id: row.id, outcome: outcome))
+    }
+    try connection.execute("COMMIT")
+    return news
   }
 
   private func settle(_ row: ParkedRow) throws -> Result<ParkedChange, FlotillaError> {
@@ -99,8 +126,7 @@ final class ParkedSettling {
         return .success(ParkedChange(id: row.id, state: state.rawValue, row: written))
       }
     } catch let error as SQLiteError {
-      // SQLite may have taken the whole transaction back.
-      guard error.isOfRow, !connection.isAutocommit else { throw error }
+      guard error.isOfRow else { throw error }
       reason = error.message
     }
     let deed = state == .restored ? "be put into \(row.table)" : "be given up"
