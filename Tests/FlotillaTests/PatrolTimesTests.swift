@@ -30,6 +30,29 @@ import Testing
     #expect(it.isAskingDue(for: 1, at: 60_001))
   }
 
+  @Test func `rows that nobody knows are asked for ever less often`() {
+    var it = PatrolTimes(asleep: 0)
+    let nodes = (1...2).map { Identity(high: $0, low: 0) }
+    var (now, pauses): (Int64, [Int64]) = (1, [])
+    func ask(for wanted: UInt64, isAnew: Bool = true) {
+      let before = now
+      while !it.isAskingDue(for: wanted, at: now) { now += 1_000 }
+      pauses.append((now - before) / 60_000)
+      it.ask(for: wanted, at: now)
+      _ = it.helper(of: nodes, isAnew: isAnew)
+    }
+    ask(for: 1)
+    // What comes in turn is asked for each minute, until each of the two was asked for all.
+    for isAnew in [false, false, true, true, true, true, true] { ask(for: 1, isAnew: isAnew) }
+    #expect(pauses == [0, 1, 1, 1, 1, 2, 2, 4])
+    for _ in 0..<20 { ask(for: 1) }
+    #expect(pauses.last == 60)
+    // Something has come, or more is wanted.
+    ask(for: 2)
+    ask(for: 2)
+    #expect(pauses.suffix(2).first == 0 && pauses.last.map { $0 <= 2 } == true)
+  }
+
   @Test func `rows are asked for of one after the other, each for all of them`() {
     var it = PatrolTimes(asleep: 0)
     let nodes = (1...3).map { Identity(high: $0, low: 0) }

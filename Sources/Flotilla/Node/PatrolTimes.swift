@@ -12,6 +12,8 @@ struct PatrolTimes: Sendable {
   static let trimPause: Int64 = 3_600_000
   /// Rows that nobody has sent are asked for again after this time.
   static let askingPause: Int64 = 60_000
+  /// Where all in reach have been asked in vain the pause doubles, up to this.
+  static let longestAskingPause: Int64 = 3_600_000
   /// So long nobody who could help must have been there before this node goes on without.
   static let helplessPause: Int64 = 60_000
 
@@ -24,6 +26,7 @@ struct PatrolTimes: Sendable {
   private var mustSavePeers = false
   private var clockSavedAt: Int64 = 0
   private var asked: (wanted: UInt64, at: Int64) = (0, 0)
+  private var pause = PatrolTimes.askingPause
   /// Who was asked for them last.
   private var helper: Identity?
   private var helplessSince: Int64?
@@ -68,16 +71,21 @@ struct PatrolTimes: Sendable {
   /// Whether rows are to be asked for, of which so many were ever wanted: there are more, or the
   /// last question is long ago.
   func isAskingDue(for wanted: UInt64, at now: Int64) -> Bool {
-    wanted != asked.wanted || now - asked.at >= Self.askingPause
+    wanted != asked.wanted || now - asked.at >= pause
   }
 
-  mutating func ask(for wanted: UInt64, at now: Int64) { asked = (wanted, now) }
+  mutating func ask(for wanted: UInt64, at now: Int64) {
+    if wanted != asked.wanted { pause = Self.askingPause }
+    asked = (wanted, now)
+  }
 
   /// Who of these is asked for rows: the next one once all rows had their turn, for somebody else
   /// may know those that have not come.
   mutating func helper(of nodes: some Collection<Identity>, isAnew: Bool) -> Identity? {
     if let helper, !isAnew, nodes.contains(helper) { return helper }
     let next = helper.flatMap { last in nodes.filter { $0 > last }.min() }
+    // Each of them has been asked for all: who comes later is asked in its session.
+    if helper != nil, next == nil { pause = min(2 * pause, Self.longestAskingPause) }
     helper = next ?? nodes.min()
     return helper
   }
