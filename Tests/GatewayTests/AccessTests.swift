@@ -240,6 +240,37 @@ import Testing
     }
   }
 
+  /// What is known of names is kept for a second.
+  @Test func `is that to the table which has the name while it is read or written`() async throws {
+    try await withNode { place, node in
+      let token = try await place.token("clinic.db", "most", tables: "*=write,closed=none")
+      let client = RawClient(port: node.port, token: token)
+      for round in 0..<4 {
+        let (shown, hidden) = round % 2 == 0 ? ("open", "closed") : ("closed", "open")
+        let row = "/v1/clinic/rows/\(shown)/1"
+        let isShown = try await eventually { try await client.ask("GET", row).status == 200 }
+        #expect(isShown)
+        try await place.sql(
+          "clinic.db",
+          """
+          BEGIN IMMEDIATE; ALTER TABLE \(shown) RENAME TO aside;
+          ALTER TABLE \(hidden) RENAME TO \(shown); ALTER TABLE aside RENAME TO \(hidden); COMMIT
+          """)
+        let (method, target, body, status) =
+          switch round {
+          case 0: ("GET", row, String?.none, 404)
+          case 1: ("GET", "/v1/clinic/rows/\(shown)", nil, 404)
+          case 2: ("PATCH", row, #"{"v":"x"}"#, 404)
+          default: ("POST", "/v1/clinic/query", #"{"sql":"SELECT * FROM \#(shown)"}"#, 400)
+          }
+        let answer = try await client.ask(method, target, body: body)
+        #expect(answer.status == status, "\(method) \(target) \(answer.body)")
+        let page = try await client.ask("GET", "/v1/clinic/rows/\(shown)")
+        #expect(page.status == 404, "\(page.body)")
+      }
+    }
+  }
+
   @Test func `is to the database that the path names, though another has its name in code`()
     async throws
   {

@@ -1,4 +1,5 @@
 import Replication
+import SQLite
 import Store
 
 /// What a program that acts for others must know of this replica first.
@@ -18,9 +19,11 @@ package struct OwnStanding: Sendable {
   package let siteTime: Int64
   /// By which things grow old; nil while that is not known.
   package let ageing: Int64?
+  /// The schema in which the tables have these names, as `PRAGMA schema_version` counts it.
+  package let schema: Int64
 
-  init(_ store: Store, at now: Instant) {
-    (siteTime, ageing) = (now.moment, now.ageing)
+  init(_ store: Store, of schema: Int64, at now: Instant) {
+    (siteTime, ageing, self.schema) = (now.moment, now.ageing, schema)
     let rights = store.rights
     least = TableRight(rights.tables.values.reduce(rights.general) { min($0, $1) })
     let known = store.tableRights().map { table in
@@ -79,8 +82,19 @@ extension TableRight {
 
 extension Replica {
   package func ownStanding() async throws(FlotillaError) -> OwnStanding {
-    try await withFile { store throws(StoreError) in
-      OwnStanding(store, at: try NodeClock(store, .here).now)
+    // Before the names are read: if they change meanwhile, they are of a later one.
+    let schema = try schemaVersion()
+    return try await withFile { store throws(StoreError) in
+      OwnStanding(store, of: schema, at: try NodeClock(store, .here).now)
+    }
+  }
+
+  private func schemaVersion() throws(FlotillaError) -> Int64 {
+    let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
+    do {
+      return try connection.scalar("PRAGMA main.schema_version").integer ?? 0
+    } catch {
+      throw FlotillaError(error, path: path)
     }
   }
 }

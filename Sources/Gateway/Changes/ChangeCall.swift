@@ -82,10 +82,11 @@ struct ChangeCall {
 
   private func requireTables() async throws(Problem) {
     for table in tables ?? [] {
-      guard try await database.standing().right(of: token, to: table) >= .read else {
-        throw Problem(404, "table", "there is no replicated table \(table)")
-      }
-      try await database.reader.run { file throws(Problem) in
+      let token = token
+      try await database.read { file, standing throws(Problem) in
+        guard standing.right(of: token, to: table) >= .read else {
+          throw Problem(404, "table", "there is no replicated table \(table)")
+        }
         _ = try file.shape(of: table)
       }
     }

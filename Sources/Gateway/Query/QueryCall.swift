@@ -9,10 +9,9 @@ struct QueryCall {
 
   func answer() async throws(Problem) -> HTTPResponse {
     let (statement, values) = try Self.read(try request.json())
-    let standing = try await database.standing()
     let token = token
     let body = try await database.queries.pass("queries") { () throws(Problem) in
-      try await database.asker.run { file throws(Problem) in
+      try await database.read(from: database.asker) { file, standing throws(Problem) in
         try Self.rows(statement, values, on: file.connection, hides: !token.readsAll) {
           standing.right(of: token, to: $0) >= .read
         }

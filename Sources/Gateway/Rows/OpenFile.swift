@@ -19,6 +19,19 @@ final class OpenFile {
     lockedSince = .now
   }
 
+  /// Begins to read, and goes on so for as long: all is of one moment.
+  func beginReading() throws(Problem) {
+    try reporting { () throws(SQLiteError) in _ = try connection.run("BEGIN") }
+  }
+
+  /// Throws `.renamed` if tables may have other names than in that schema.
+  func require(schema: Int64) throws(Problem) {
+    let now = try reporting { () throws(SQLiteError) in
+      try connection.scalar("PRAGMA main.schema_version").integer
+    }
+    if now != schema { throw .renamed }
+  }
+
   /// Ends what was not committed; for how long the write lock was held.
   func end(at now: ContinuousClock.Instant) -> Duration {
     connection.rollBack()

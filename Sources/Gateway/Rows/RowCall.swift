@@ -29,8 +29,7 @@ struct RowCall {
 
   /// Refuses what neither the token nor the node may do. A table that may not be read is as if it
   /// was not there.
-  private func require(_ right: TableRight) async throws(Problem) {
-    let standing = try await database.standing()
+  private func require(_ right: TableRight, _ standing: OwnStanding) throws(Problem) {
     let granted = standing.right(of: token, to: table)
     guard granted < right else { return }
     guard granted >= .read else {
@@ -43,10 +42,10 @@ struct RowCall {
   }
 
   private func page() async throws(Problem) -> HTTPResponse {
-    try await require(.read)
     let query = try RowQuery(target.parameters)
-    let page = try await database.reader.run(at: seat) { file throws(Problem) in
-      try RowPage.read(query, of: table, in: file)
+    let page = try await database.read(at: seat) { file, standing throws(Problem) in
+      try require(.read, standing)
+      return try RowPage.read(query, of: table, in: file)
     }
     var headers = [(name: "Content-Type", value: "application/json")]
     if let next = page.next {
@@ -60,10 +59,10 @@ struct RowCall {
   }
 
   private func row(_ key: String) async throws(Problem) -> HTTPResponse {
-    try await require(.read)
     try refuseParameters()
     let tellsEdit = try Preferences(request.list("prefer")).tellsEdit
-    let (row, about) = try await database.reader.run(at: seat) { file throws(Problem) in
+    let (row, about) = try await database.read(at: seat) { file, standing throws(Problem) in
+      try require(.read, standing)
       let shape = try file.shape(of: table)
       let row = try shape.row(try RowKey.read(key, of: shape), on: file.connection)
       return (row, tellsEdit ? try lastEdit(of: row, on: file.connection) : [])
@@ -118,9 +117,11 @@ extension RowCall {
       problem.headers = [("Allow", methods.joined(separator: ", "))]
       throw problem
     }
-    try await require(.write)
     let preferences = try Preferences(request.list("prefer"))
-    let (response, edit) = try await commit(preferences)
+    let (response, edit) = try await database.withNames { standing throws(Problem) in
+      try require(.write, standing)
+      return try await commit(preferences, standing)
+    }
     guard let edit, let seconds = preferences.wait else { return response }
     // What is told of a write again is told with the verdict of now.
     return await verdict(on: edit, within: seconds, response)
@@ -129,18 +130,17 @@ extension RowCall {
   /// Writes on the thread of the one connection that does; what comes in is read there as well, for
   /// a large body takes its time.
   private func commit(
-    _ preferences: Preferences
+    _ preferences: Preferences, _ standing: OwnStanding
   ) async throws(Problem) -> (HTTPResponse, Replica.Edit?) {
     guard database.writes.enter(for: token) else {
       throw .later("busy", "too many clients write at a time")
     }
     defer { database.writes.leave(for: token) }
     let terms = try terms(preferences)
-    let now = try await database.standing().ageing
     do throws(Problem) {
       return try await database.writer.run(until: .now + RowDesk.longest) {
         file throws(Problem) -> (HTTPResponse, Replica.Edit?) in
-        try commit(preferences, terms, at: now, in: file)
+        try commit(preferences, terms, standing, in: file)
       }
     } catch {
       throw isTold(error) ? error : Problem(409, error.kind, "a constraint or trigger forbids it")
@@ -155,7 +155,7 @@ extension RowCall {
   }
 
   private func commit(
-    _ preferences: Preferences, _ terms: WriteTerms, at now: Int64?, in file: OpenFile
+    _ preferences: Preferences, _ terms: WriteTerms, _ standing: OwnStanding, in file: OpenFile
   ) throws(Problem) -> (HTTPResponse, Replica.Edit?) {
     let connection = file.connection
     guard try database.isValid(token) else {
@@ -164,6 +164,8 @@ extension RowCall {
     let write = try wanted()
     let kept = try KeptAnswer(request, token: token.hash)
     try file.beginWriting()
+    try file.require(schema: standing.schema)
+    let now = standing.ageing
     if let answer = try kept?.find(on: connection) {
       return (answer, try edit(of: answer, on: connection))
     }

@@ -13,23 +13,21 @@ enum TableList {
   static func names(
     _ database: GatewayDatabase, for token: AccessToken
   ) async throws(Problem) -> [String] {
-    let standing = try await database.standing()
-    return try await database.reader.run { file throws(Problem) in
+    try await database.read { file, standing throws(Problem) in
       try reporting { () throws(SQLiteError) in try TableShape.names(on: file.connection) }
-    }.filter { standing.right(of: token, to: $0) >= .read }
+        .filter { standing.right(of: token, to: $0) >= .read }
+    }
   }
 
   /// The tables, and what the client may do there.
   static func readable(
     _ database: GatewayDatabase, for token: AccessToken
   ) async throws(Problem) -> [(shape: TableShape, right: TableRight)] {
-    let standing = try await database.standing()
-    let rights = { @Sendable (table: String) in standing.right(of: token, to: table) }
-    return try await database.reader.run { file throws(Problem) in
+    try await database.read { file, standing throws(Problem) in
       try reporting { () throws(SQLiteError) in
-        try TableShape.all(on: file.connection) { rights($0) >= .read }
-      }
-    }.map { ($0, rights($0.name)) }
+        try TableShape.all(on: file.connection) { standing.right(of: token, to: $0) >= .read }
+      }.map { ($0, standing.right(of: token, to: $0.name)) }
+    }
   }
 
   private static func entry(_ shape: TableShape, _ right: TableRight) -> JSON {

@@ -77,6 +77,39 @@ final class GatewayDatabase: Sendable {
     throw .later("node", "the node is starting or stopping")
   }
 
+  /// Does something with tables that have the names in the standing which it gets. It throws
+  /// `.renamed` if they have others by then: so it is done with those.
+  func withNames<Result: Sendable>(
+    _ body: (OwnStanding) async throws(Problem) -> Result
+  ) async throws(Problem) -> Result {
+    for _ in 0..<Self.renames {
+      do throws(Problem) {
+        return try await body(try await standing())
+      } catch {
+        guard error.kind == Problem.renamed.kind else { throw error }
+        known.withLock { $0.asked = nil }
+      }
+    }
+    throw .renamed
+  }
+
+  private static let renames = 5
+
+  /// Reads in one transaction, with the standing by the names that tables have in it.
+  @_semantics("optimize.sil.specialize.generic.never")
+  func read<Result: Sendable>(
+    from pool: DeskPool? = nil, at seat: DeskPool.Seat? = nil,
+    _ body: @Sendable (OpenFile, OwnStanding) throws(Problem) -> Result
+  ) async throws(Problem) -> Result {
+    try await withNames { standing throws(Problem) in
+      try await (pool ?? reader).run(at: seat) { file throws(Problem) in
+        try file.beginReading()
+        try file.require(schema: standing.schema)
+        return try body(file, standing)
+      }
+    }
+  }
+
   private func ask() async -> Result<OwnStanding, FlotillaError> {
     let result: Result<OwnStanding, FlotillaError>
     do throws(FlotillaError) {
@@ -126,6 +159,9 @@ final class GatewayDatabase: Sendable {
 }
 
 extension Problem {
+  /// The tables have other names than when rights were looked at.
+  static let renamed = Problem.later("renamed", "tables are getting other names")
+
   /// What an error of the library means to a client.
   ///
   /// Clients may be anybody with a token: which files and processes there are here they are not
