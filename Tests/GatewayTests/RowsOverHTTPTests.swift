@@ -61,6 +61,11 @@ import Testing
       #expect(try await client.ask("GET", row).header("flotilla-edited-by") == nil)
       let nobody = try await client.ask("GET", row + "9", ["Prefer": "last-edit"])
       #expect(nobody.status == 404)
+      try await place.sql("clinic.db", "ALTER TABLE patient RENAME TO person")
+      let renamed = row.replacingOccurrences(of: "patient", with: "person")
+      let later = try await client.ask("GET", renamed, ["Prefer": "last-edit"])
+      #expect(later.header("flotilla-edited-by") == known[0])
+      #expect(later.header("flotilla-edited-at") == written)
     }
   }
 

@@ -54,6 +54,16 @@ package enum Journal {
     ).string
   }
 
+  /// The local id of the table that has a name in this file; nil if it bears no triggers.
+  static func id(borneBy name: String, on connection: Connection) throws(SQLiteError) -> Int64? {
+    try connection.rows(
+      """
+      SELECT name FROM main.sqlite_schema
+      WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name GLOB '_flotilla_*'
+      """, [.string(name)]
+    ).compactMap { $0[0].string.flatMap(TriggerText.id) }.min()
+  }
+
   /// Makes room for keys of `width` columns; the journal never becomes narrower.
   package static func widen(to width: Int, on connection: Connection) throws(SQLiteError) {
     let present = try self.width(on: connection)

@@ -13,10 +13,13 @@ package struct RowEdit: Sendable, Equatable {
     _ table: String, _ key: [SQLite.Value], on connection: Connection
   ) throws(StoreError) -> RowEdit? {
     guard let schema = try TableSchema.read(table, on: connection),
+      let id = try reporting({ () throws(SQLiteError) in
+        try Journal.id(borneBy: schema.name, on: connection)
+      }),
       let key = Key(key.map(Replication.Value.init), collations: schema.collations)
     else { return nil }
     let row = try reporting { () throws(SQLiteError) in
-      try connection.row(sql, [.string(schema.name), .blob(key.bytes)])
+      try connection.row(sql, [.integer(id), .blob(key.bytes)])
     }
     guard let row else { return nil }
     let stamp = Stamp(clamping: row[1].integer ?? 0)
@@ -25,10 +28,9 @@ package struct RowEdit: Sendable, Equatable {
   }
 
   private static let sql = """
-    SELECT a.name, v.stamp FROM main._flotilla_local AS t
-    JOIN main._flotilla_version AS v ON v.tbl = t.id
+    SELECT a.name, v.stamp FROM main._flotilla_version AS v
     LEFT JOIN main._flotilla_origin AS o ON o.id = coalesce(v.author, v.origin)
     LEFT JOIN main._flotilla_author AS a ON a.origin = o.origin
-    WHERE t.name = ? AND v.key = ? AND v.hash IS NOT NULL
+    WHERE v.tbl = ? AND v.key = ? AND v.hash IS NOT NULL
     """
 }
