@@ -14,6 +14,10 @@ import Testing
     CREATE TRIGGER shy BEFORE INSERT ON open WHEN NEW.v = 'no' BEGIN SELECT RAISE(IGNORE); END;
     CREATE TRIGGER gone AFTER INSERT ON open WHEN NEW.v = 'gone'
       BEGIN DELETE FROM open WHERE id = NEW.id; END;
+    CREATE TRIGGER lost AFTER UPDATE OF v ON open WHEN NEW.v = 'lost'
+      BEGIN UPDATE open SET id = NULL WHERE id = NEW.id; END;
+    CREATE TRIGGER filed AFTER UPDATE OF v ON open WHEN NEW.v = 'filed'
+      BEGIN DELETE FROM open WHERE id = NEW.id; END;
     CREATE TRIGGER stay BEFORE DELETE ON open WHEN OLD.id = 'keep'
       BEGIN SELECT RAISE(IGNORE); END;
     CREATE TRIGGER meets BEFORE UPDATE OF v ON open WHEN NEW.v = 'meet'
@@ -98,6 +102,22 @@ import Testing
       #expect(left == "a\nkeep\nx")
       try await place.sql("a.db", "INSERT INTO open VALUES (NULL, 9)")
       #expect((try await client.ask("GET", "/v1/a/rows/open").json as? [Any])?.count == 2)
+    }
+  }
+
+  @Test func `refuse to take the key of a row away by a trigger`() async throws {
+    try await withClient { place, _, client in
+      let row = "/v1/a/rows/open/a"
+      for (method, wish) in [("PATCH", nil), ("PUT", "return=representation")] {
+        let answer = try await client.ask(
+          method, row, wish.map { ["Prefer": $0] } ?? [:], body: #"{"v":"lost"}"#)
+        #expect(answer.status == 409 && answer.kind == "constraint", "\(method) \(answer.body)")
+        #expect(answer.body.contains("the key to NULL"), "\(answer.body)")
+      }
+      #expect(try await place.sql("a.db", "SELECT * FROM open") == "a|1\nkeep|2")
+      // A trigger may take the row itself away.
+      #expect(try await client.ask("PATCH", row, body: #"{"v":"filed"}"#).status == 204)
+      #expect(try await place.sql("a.db", "SELECT * FROM open") == "keep|2")
     }
   }
 

@@ -175,6 +175,9 @@ extension RowCall {
     let shape = try file.shape(of: table)
     let result = try RowWriter(table: shape, connection: connection, terms: terms).run(write)
     var response = try answer(to: result, preferences)
+    if result.isAway, try hasLostItsKey(shape, since: mark, on: connection) {
+      throw RowInsert.withoutKey(shape)
+    }
     let edit = try reporting { () throws(SQLiteError) in
       preferences.wait == nil
         ? nil
@@ -191,6 +194,16 @@ extension RowCall {
   }
 
   static let receiptHeader = "Flotilla-Receipt"
+  /// Whether a trigger has set a part of a key to NULL: no other machine gets such a row.
+  private func hasLostItsKey(
+    _ table: TableShape, since mark: Replica.EditMark, on connection: Connection
+  ) throws(Problem) -> Bool {
+    try reporting { () throws(SQLiteError) in
+      try database.replica.edit(
+        since: mark, limit: RowWriter.mostRows, bytes: StoredRow.longest, on: connection)
+    }.rows.contains { $0.isKeyless && $0.table.utf8.elementsEqual(table.name.utf8) }
+  }
+
   private var receiptPath: String { "/v1/\(RequestTarget.encoded(database.name))/receipts/" }
 
   /// The write to which this was the answer.

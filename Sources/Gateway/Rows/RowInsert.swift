@@ -60,6 +60,13 @@ struct RowInsert {
     return key
   }
 
+  static func withoutKey(_ table: TableShape) -> Problem {
+    var problem = Problem(
+      409, "constraint", "a trigger of \(table.name) has set a part of the key to NULL")
+    problem.isOfGateway = true
+    return problem
+  }
+
   static func leftOut(_ table: TableShape) -> Problem {
     var problem = Problem(409, "constraint", "a trigger of \(table.name) has undone it")
     problem.isOfGateway = true

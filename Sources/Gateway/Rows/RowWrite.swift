@@ -29,6 +29,9 @@ struct WriteResult: Sendable {
   var isList = false
   /// How many rows a write with a filter has touched.
   var changes: Int?
+
+  /// Whether the one row that was changed is not there under its key.
+  var isAway: Bool { status == 200 && rows.isEmpty && changes == nil }
 }
 
 /// Writes rows of one table inside the open transaction.
