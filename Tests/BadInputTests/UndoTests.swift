@@ -153,6 +153,28 @@ extension BadInputTests {
       }
     }
 
+    @Test func `an admin that is shut out already is not disowned, and that is said`() async throws
+    {
+      try await Desk.with { desk in
+        let first = try await site(desk)
+        let third = try await join(desk, "c.db", "third", first, role: "admin")
+        let code = try await desk.succeed("invite", "c.db")
+        try await desk.succeed("join", "d.db", code, "--at", third.address, "--name", "fourth")
+        let isKnown = try await eventually(within: .seconds(20)) {
+          try await desk.succeed("members", "a.db", "--all").contains("fourth")
+        }
+        #expect(isKnown)
+        try await desk.succeed("revoke", "a.db", "third")
+        let words = [
+          "flotilla", "revoke", "a.db", "third", "--undo-since", "2026-01-01 00:00:00Z",
+        ]
+        #expect(try await !desk.run(words).output.contains("--disown"))
+        let late = try await desk.run(words + ["--disown"])
+        #expect(late.status == 0 && late.output.contains("--disown changes nothing"), "\(late)")
+        #expect(late.output.contains("flotilla revoke a.db NODE, for fourth"), "\(late)")
+      }
+    }
+
     @Test func `who joins under the name of one that was shut out stays, with its rows`()
       async throws
     {

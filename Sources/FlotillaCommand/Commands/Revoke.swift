@@ -50,12 +50,13 @@ enum Revoke {
       call.print(report, as: said(report, path: call.shellPath))
       return .done
     }
-    var report = try await shutOut(name, call)
+    var (report, remark) = try await shutOut(name, call)
     let undo = try await call.replica.undo(
       report.id, since: since, puttingBack: call.arguments.has("--yes"),
       byStamp: call.arguments.has("--by-stamp"))
     report.undo = undo
     let lines = [
+      remark,
       report.told.isEmpty && report.also.isEmpty ? nil : said(report, path: call.shellPath),
       text(
         undo, isDone: call.arguments.has("--yes"), byStamp: call.arguments.has("--by-stamp"),
@@ -65,17 +66,31 @@ enum Revoke {
     return .done
   }
 
-  /// Shuts a node out, unless it is already.
+  /// Shuts a node out, unless it is already; and what is to be said of that.
   private static func shutOut(
     _ name: String, _ call: Call
-  ) async throws(FlotillaError) -> RevokeReport {
-    let found = try await call.replica.members().member(named: name)
+  ) async throws(FlotillaError) -> (RevokeReport, remark: String?) {
+    let members = try await call.replica.members()
+    let found = try members.member(named: name)
     let disowns = call.arguments.has("--disown")
     // What an admin had signed before it left stands, unless it is disowned.
     if let found, found.isFormer, !disowns || found.state == "revoked" {
-      return RevokeReport(node: found.node, id: found.id, told: [], also: [])
+      let report = RevokeReport(node: found.node, id: found.id, told: [], also: [])
+      return (report, disowns ? tooLate(found, members, path: call.shellPath) : nil)
     }
-    return try await call.replica.revoke(name, disowning: disowns)
+    return (try await call.replica.revoke(name, disowning: disowns), nil)
+  }
+
+  /// What an admin had signed when it was shut out stands or falls by that word, for good.
+  static func tooLate(
+    _ admin: MembersReport.Member, _ report: MembersReport, path: String
+  ) -> String {
+    let invited = report.members.filter { !$0.isFormer && $0.admitted_by == admin.node }.map(\.node)
+    let start = "\(printable(admin.node)) is shut out already, and --disown changes nothing of that"
+    guard !invited.isEmpty else { return start }
+    return start + "\nwhom it let in is in still, and goes one by one: "
+      + "flotilla revoke \(path) NODE, for "
+      + invited.sorted().map { printable($0) }.joined(separator: ", ")
   }
 
   private static func time(_ call: Call) throws(FlotillaError) -> Int64? {
