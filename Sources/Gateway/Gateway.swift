@@ -61,7 +61,8 @@ public final class Gateway: Sendable {
     self.log = log
     tries = FailedTries(log: log)
     server.start(
-      opened.sockets, secure: opened.secure, limits: Self.limits, busy: { Self.busy }
+      opened.sockets, secure: opened.secure, limits: Self.limits, busy: { Self.busy },
+      asker: { [weak self] in self?.asker(of: $0) ?? "" }
     ) { [weak self] request in
       self?.work(on: request) ?? HTTPWork { Self.busy }
     }
@@ -95,10 +96,19 @@ public final class Gateway: Sendable {
     Problem.later("busy", "too many requests at a time").response
   }
 
+  /// The hash of the token with which somebody asks, or that of the session; nobody has looked yet
+  /// whether it is one.
+  private func asker(of request: HTTPRequest) -> String {
+    if let word = request.header("authorization")?.split(separator: " ").last {
+      return AccessToken.hash(of: String(word))
+    }
+    return request.cookie(cookieName).flatMap { sessions.find($0, at: .now) }?.token ?? ""
+  }
+
   /// Who asks for rows is answered on the thread of the connection that reads them, if one is free:
   /// to wake another thread takes longer than to read a row.
   private func work(on request: HTTPRequest) -> HTTPWork {
-    guard let seat = readers(for: request)?.freeSeat() else {
+    guard let seat = readers(for: request)?.freeSeat(for: request.asker) else {
       return HTTPWork { [self] in await answer(request, at: nil) }
     }
     return HTTPWork(on: seat.desk.executor) { [self] in

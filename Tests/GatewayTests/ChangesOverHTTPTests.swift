@@ -1,6 +1,9 @@
+import Flotilla
 import Foundation
 import Glibc
 import Testing
+
+@testable import Gateway
 
 @Suite struct `Changes over HTTP` {
   private static let schema = """
@@ -212,6 +215,44 @@ import Testing
       let client = RawClient(port: node.port, token: try await place.token("a.db"))
       #expect(try await client.ask("GET", "/v1/a/changes?\(query)").status == 400)
       #expect(try await client.ask("POST", "/v1/a/changes", body: "{}").status == 405)
+      try await node.stop()
+    }
+  }
+
+  @Test func `that a client may not hear of are passed over for a while, and then again`()
+    async throws
+  {
+    try await Workplace.with { place in
+      try await place.found("a.db", Self.schema)
+      let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
+      let client = RawClient(port: node.port, token: try await place.token("a.db"))
+      let start = try cursor(try await client.ask("GET", "/v1/a/changes"))
+      let many = "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+      try await place.sql(
+        "a.db",
+        "INSERT INTO hidden \(many) SELECT i, i FROM n; INSERT INTO t VALUES (1, 'shown')")
+      let isThere = try await eventually {
+        try await client.ask("GET", "/v1/a/changes?tables=t&since=\(start)").body.contains("shown")
+      }
+      #expect(isThere)
+      let words = #"{"name":"some","hash":"x","tables":{"t":"read"},"created":0,"namesFirst":true}"#
+      let token = try JSONDecoder().decode(AccessToken.self, from: Data(words.utf8))
+      let database = GatewayDatabase(Replica(path: place.path("a.db")))
+      var (next, answers) = (start, [String]())
+      while answers.last?.contains("shown") != true, answers.count < 10 {
+        let target = "/v1/a/changes?since=\(next)"
+        var call = try await ChangeCall(
+          HTTPRequest("GET", target), try RequestTarget(target), database, token,
+          mayStill: { true })
+        call.patience = .zero
+        let body = try await call.answer().body
+        answers.append(String(decoding: body, as: UTF8.self))
+        let object = try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]
+        next = try #require(object?["cursor"] as? String)
+      }
+      #expect(answers.count > 2 && answers.dropLast().allSatisfy { $0.contains("[]") })
+      #expect(answers.last?.contains("shown") == true)
+      await database.changes.stop()
       try await node.stop()
     }
   }

@@ -72,6 +72,51 @@ import Testing
     }
   }
 
+  private func request(of asker: String) -> HTTPRequest {
+    var request = HTTPRequest("GET", "/")
+    request.asker = asker
+    return request
+  }
+
+  @Test func `are left to others by who asks much`() async throws {
+    try await pool(3) { pool in
+      let (gates, begun) = ((0..<3).map { _ in Gate() }, (0..<3).map { _ in Gate() })
+      let wild = request(of: "wild")
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<2 {
+          group.addTask {
+            try await pool.run(for: wild) { _ throws(Problem) in
+              begun[number].open()
+              gates[number].wait()
+            }
+          }
+        }
+        for gate in begun.prefix(2) { gate.wait() }
+        #expect(pool.freeSeat(for: "wild")?.desk == nil)
+        let seat = try #require(pool.freeSeat(for: "calm"))
+        seat.leave()
+        group.addTask { try await pool.run(for: wild) { _ throws(Problem) in gates[2].open() } }
+        // Others are not behind it.
+        for _ in 0..<4 { try await pool.run(for: request(of: "calm")) { _ throws(Problem) in } }
+        for gate in gates.prefix(2) { gate.open() }
+        try await group.waitForAll()
+      }
+      #expect((0..<3).map { _ in pool.freeSeat(for: "wild") }.count { $0 != nil } == 2)
+    }
+  }
+
+  @Test func `do nothing for a request that came too long ago`() async throws {
+    try await pool(1) { pool in
+      var late = request(of: "late")
+      late.arrival -= .seconds(11)
+      await #expect { try await pool.run(for: late) { _ throws(Problem) in } } throws: {
+        ($0 as? Problem)?.kind == "busy"
+      }
+      late.arrival = .now
+      try await pool.run(for: late) { _ throws(Problem) in }
+    }
+  }
+
   @Test func `are all used while many ask`() async throws {
     try await pool(3) { pool in
       let (gates, begun) = ((0..<3).map { _ in Gate() }, (0..<3).map { _ in Gate() })
@@ -112,6 +157,26 @@ import Testing
     for _ in 0..<5 { gate.leave(for: wild) }
     for _ in 0..<3 { gate.leave(for: calm) }
     #expect((0..<20).count { _ in gate.enter(for: wild) } == 6)
+  }
+
+  @Test func `of requests are not all taken by one who asks`() {
+    var places = RequestPlaces(most: 8)
+    var number = 0
+    func take(_ asker: String) -> Int {
+      var count = 0
+      while places.hasRoom(for: asker) {
+        (number, count) = (number + 1, count + 1)
+        places.enter(number, for: asker)
+      }
+      return count
+    }
+    #expect(take("wild") == 6 && take("calm") == 2 && take("third") == 0)
+    places.leave(1)
+    #expect(take("calm") == 1)
+    places.leave(1)
+    #expect(take("calm") == 0)
+    for number in 2...9 { places.leave(number) }
+    #expect(take("wild") == 6)
   }
 
   @Test func `are taken too by who asks for changes and waits for none`() async throws {

@@ -40,6 +40,8 @@ struct ChangeCall {
   let wait: Int
   /// What a token for these tables alone might do.
   private let asked: AccessToken?
+  /// So long it is looked for a change that the client may hear of, also if it waits for none.
+  var patience = RowDesk.longest
   /// Whether the client is let in still: what it waits for comes later.
   private let mayStill: @Sendable () async -> Bool
 
@@ -142,7 +144,9 @@ struct ChangeCall {
 
   private func page() async throws(Problem) -> HTTPResponse {
     guard var cursor = since else { return page([], upTo: try await begin()) }
-    let deadline = ContinuousClock.now + .seconds(wait)
+    let start = ContinuousClock.now
+    let deadline = start + .seconds(wait)
+    let latest = max(deadline, start + patience)
     while true {
       let left = max(.zero, deadline - ContinuousClock.now)
       let news = try await news(after: cursor, within: left)
@@ -153,7 +157,7 @@ struct ChangeCall {
       case .page(let news):
         let wanted = news.changes.filter(isWanted)
         cursor = news.end
-        if !wanted.isEmpty { return page(wanted, upTo: cursor) }
+        if !wanted.isEmpty || .now >= latest { return page(wanted, upTo: cursor) }
       }
     }
   }

@@ -43,7 +43,7 @@ struct RowCall {
 
   private func page() async throws(Problem) -> HTTPResponse {
     let query = try RowQuery(target.parameters)
-    let page = try await database.read(at: seat) { file, standing throws(Problem) in
+    let page = try await database.read(for: request, at: seat) { file, standing throws(Problem) in
       try require(.read, standing)
       return try RowPage.read(query, of: table, in: file)
     }
@@ -61,7 +61,8 @@ struct RowCall {
   private func row(_ key: String) async throws(Problem) -> HTTPResponse {
     try refuseParameters()
     let tellsEdit = try Preferences(request.list("prefer")).tellsEdit
-    let (row, about) = try await database.read(at: seat) { file, standing throws(Problem) in
+    let (row, about) = try await database.read(for: request, at: seat) {
+      file, standing throws(Problem) in
       try require(.read, standing)
       let shape = try file.shape(of: table)
       let row = try shape.row(try RowKey.read(key, of: shape), on: file.connection)
@@ -138,7 +139,7 @@ extension RowCall {
     defer { database.writes.leave(for: token) }
     let terms = try terms(preferences)
     do throws(Problem) {
-      return try await database.writer.run(until: .now + RowDesk.longest) {
+      return try await database.writer.run(until: min(.now + RowDesk.longest, request.deadline)) {
         file throws(Problem) -> (HTTPResponse, Replica.Edit?) in
         try commit(preferences, terms, standing, in: file)
       }
@@ -174,10 +175,10 @@ extension RowCall {
     }
     let shape = try file.shape(of: table)
     let result = try RowWriter(table: shape, connection: connection, terms: terms).run(write)
-    var response = try answer(to: result, preferences)
     if result.isAway, try hasLostItsKey(shape, since: mark, on: connection) {
       throw RowInsert.withoutKey(shape)
     }
+    var response = try answer(to: result, preferences)
     let edit = try reporting { () throws(SQLiteError) in
       preferences.wait == nil
         ? nil
@@ -193,7 +194,6 @@ extension RowCall {
     return (response, edit)
   }
 
-  static let receiptHeader = "Flotilla-Receipt"
   /// Whether a trigger has set a part of a key to NULL: no other machine gets such a row.
   private func hasLostItsKey(
     _ table: TableShape, since mark: Replica.EditMark, on connection: Connection
@@ -204,6 +204,7 @@ extension RowCall {
     }.rows.contains { $0.isKeyless && $0.table.utf8.elementsEqual(table.name.utf8) }
   }
 
+  static let receiptHeader = "Flotilla-Receipt"
   private var receiptPath: String { "/v1/\(RequestTarget.encoded(database.name))/receipts/" }
 
   /// The write to which this was the answer.

@@ -43,11 +43,14 @@ actor RowDesk {
   ) throws(Problem) -> Result {
     let file = try reporting { () throws(SQLiteError) in try open() }
     let connection = file.connection
-    let end = deadline ?? .now + Self.longest
+    let latest = ContinuousClock.now + Self.longest
+    let end = min(latest, deadline ?? latest)
     if writes { try leaveLock(connection, until: end) }
     let rest = Int((end - .now) / .milliseconds(1))
     guard rest > 0 else {
-      throw .later("locked", "others had the write lock of the database for too long")
+      throw writes
+        ? .later("locked", "others had the write lock of the database for too long")
+        : .later("busy", "too many clients read at a time")
     }
     connection.setBusyTimeout(milliseconds: rest)
     // LIKE over a long text is one step.
@@ -109,6 +112,11 @@ actor RowDesk {
     guard stat(replica.path, &status) == 0 else { return [] }
     return [UInt64(status.st_dev), UInt64(status.st_ino)]
   }
+}
+
+extension HTTPRequest {
+  /// Until then rows are read and written for it: 5 s for its turn, and as long to do it.
+  var deadline: ContinuousClock.Instant { arrival + ServerLimits().turnTime + RowDesk.longest }
 }
 
 extension Problem {

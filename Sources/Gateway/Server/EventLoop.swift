@@ -15,6 +15,8 @@ final class EventLoop {
   /// Has a request worked on elsewhere.
   private let deliver: @Sendable (Int, HTTPRequest) -> Void
   private let refuse: @Sendable () -> HTTPResponse
+  /// Who asks.
+  private let asker: @Sendable (HTTPRequest) -> String
 
   var connections: [OpaquePointer: ClientConnection] = [:]
   /// The listeners, and whether they accept at present.
@@ -23,6 +25,7 @@ final class EventLoop {
   private var requests: [Int: OpaquePointer] = [:]
   /// Those of them that wait for their turn, in the order in which they came.
   private var waiting: [(number: Int, request: HTTPRequest, since: ContinuousClock.Instant)] = []
+  private var places: RequestPlaces
   /// Answers that go on.
   private var streams: [Int: Streamed] = [:]
   /// The bytes of the bodies that are worked on, by request.
@@ -39,13 +42,15 @@ final class EventLoop {
   init?(
     listening sockets: [Int32], secure: SecureSocket?, limits: ServerLimits, mailbox: Mailbox,
     deliver: @escaping @Sendable (Int, HTTPRequest) -> Void,
-    refuse: @escaping @Sendable () -> HTTPResponse
+    refuse: @escaping @Sendable () -> HTTPResponse,
+    asker: @escaping @Sendable (HTTPRequest) -> String
   ) {
     // What it would write to standard error is the fault of clients.
     event_set_log_callback { _, _ in }
     guard let base = event_base_new(), let http = evhttp_new(base) else { return nil }
     (self.base, self.http, self.limits, self.mailbox) = (base, http, limits, mailbox)
-    (self.deliver, self.refuse) = (deliver, refuse)
+    (self.deliver, self.refuse, self.asker) = (deliver, refuse, asker)
+    places = RequestPlaces(most: limits.requests)
     prepare(http)
     evhttp_set_bevcb(
       http, { base, owner in owner.flatMap { EventLoop.of($0).open(base, isSecure: false) } },
@@ -154,15 +159,17 @@ final class EventLoop {
     var read = Self.read(request)
     read.isSecure = connection.map { flotilla_is_tls($0.bufferEvent) != 0 } ?? false
     if nuls > read.body.count(where: { $0 == 0 }) { read.flaw = .nul }
+    read.asker = asker(read)
     waiting.append((next, read, .now))
     deliverWaiting()
   }
 
-  /// Hands on what has its turn. A burst waits; a connection has one request at a time, so no more
-  /// wait than there are connections.
+  /// Hands on what has its turn, past those whose share is taken. A burst waits; a connection has
+  /// one request at a time, so no more wait than there are connections.
   private func deliverWaiting() {
-    while !waiting.isEmpty, requests.count - waiting.count < limits.requests {
-      let (number, request, _) = waiting.removeFirst()
+    while let index = waiting.firstIndex(where: { places.hasRoom(for: $0.request.asker) }) {
+      let (number, request, _) = waiting.remove(at: index)
+      places.enter(number, for: request.asker)
       deliver(number, request)
     }
   }
@@ -219,6 +226,7 @@ final class EventLoop {
 
   private func answer(_ number: Int, _ response: HTTPResponse) {
     held[number] = nil
+    places.leave(number)
     guard let request = requests.removeValue(forKey: number) else { return }
     defer { deliverWaiting() }
     let headers = evhttp_request_get_output_headers(request)
@@ -245,6 +253,7 @@ final class EventLoop {
 
   private func begin(_ number: Int, _ response: HTTPResponse, _ stream: ResponseStream) {
     held[number] = nil
+    places.leave(number)
     guard let request = requests.removeValue(forKey: number) else { return stream.close() }
     defer { deliverWaiting() }
     guard end == nil, let connection = connection(of: request) else {

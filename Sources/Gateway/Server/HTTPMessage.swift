@@ -8,6 +8,10 @@ package struct HTTPRequest: Sendable {
   package var body: [UInt8]
   /// Whether it came through TLS.
   package var isSecure = false
+  /// When it was complete.
+  var arrival = ContinuousClock.now
+  /// Who asks, for the shares of all: the hash of a token, or nothing.
+  var asker = ""
   /// What cannot be told from the rest, for the library reads lines as text of C.
   var flaw: Flaw?
 

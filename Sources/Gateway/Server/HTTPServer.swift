@@ -32,13 +32,14 @@ package final class HTTPServer: Sendable {
   func start(
     _ sockets: [Int32], secure: SecureSocket? = nil, limits: ServerLimits,
     busy: @escaping @Sendable () -> HTTPResponse,
+    asker: @escaping @Sendable (HTTPRequest) -> String = { _ in "" },
     _ handle: @escaping @Sendable (HTTPRequest) -> HTTPWork
   ) {
     DispatchQueue(label: "flotilla.gateway.sockets").async { [self] in
       let loop = EventLoop(
         listening: sockets, secure: secure, limits: limits, mailbox: mailbox,
         deliver: { number, request in self.begin(handle(request), number, request.method) },
-        refuse: busy)
+        refuse: busy, asker: asker)
       loop?.run()
       finish()
     }

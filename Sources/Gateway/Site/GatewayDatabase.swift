@@ -37,7 +37,7 @@ final class GatewayDatabase: Sendable {
   private let known = Mutex(Known())
   private let file: TokenFile
 
-  private static let readerCount = 3
+  private static let readerCount = 4
   private static let askerCount = 2
   /// So long what the node may do is taken as known.
   private static let memory: Duration = .seconds(1)
@@ -98,11 +98,11 @@ final class GatewayDatabase: Sendable {
   /// Reads in one transaction, with the standing by the names that tables have in it.
   @_semantics("optimize.sil.specialize.generic.never")
   func read<Result: Sendable>(
-    from pool: DeskPool? = nil, at seat: DeskPool.Seat? = nil,
+    for request: HTTPRequest? = nil, from pool: DeskPool? = nil, at seat: DeskPool.Seat? = nil,
     _ body: @Sendable (OpenFile, OwnStanding) throws(Problem) -> Result
   ) async throws(Problem) -> Result {
     try await withNames { standing throws(Problem) in
-      try await (pool ?? reader).run(at: seat) { file throws(Problem) in
+      try await (pool ?? reader).run(at: seat, for: request) { file throws(Problem) in
         try file.beginReading()
         try file.require(schema: standing.schema)
         return try body(file, standing)
