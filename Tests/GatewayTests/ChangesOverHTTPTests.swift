@@ -227,7 +227,7 @@ import Testing
       let node = try await place.serve("a.db", "--http", "127.0.0.1:0")
       let client = RawClient(port: node.port, token: try await place.token("a.db"))
       let start = try cursor(try await client.ask("GET", "/v1/a/changes"))
-      let many = "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3000)"
+      let many = "WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 12000)"
       try await place.sql(
         "a.db",
         "INSERT INTO hidden \(many) SELECT i, i FROM n; INSERT INTO t VALUES (1, 'shown')")

@@ -16,8 +16,6 @@ import Testing
       BEGIN DELETE FROM open WHERE id = NEW.id; END;
     CREATE TRIGGER lost AFTER UPDATE OF v ON open WHEN NEW.v = 'lost'
       BEGIN UPDATE open SET id = NULL WHERE id = NEW.id; END;
-    CREATE TRIGGER filed AFTER UPDATE OF v ON open WHEN NEW.v = 'filed'
-      BEGIN DELETE FROM open WHERE id = NEW.id; END;
     CREATE TRIGGER stay BEFORE DELETE ON open WHEN OLD.id = 'keep'
       BEGIN SELECT RAISE(IGNORE); END;
     CREATE TRIGGER meets BEFORE UPDATE OF v ON open WHEN NEW.v = 'meet'
@@ -115,9 +113,6 @@ import Testing
         #expect(answer.body.contains("the key to NULL"), "\(answer.body)")
       }
       #expect(try await place.sql("a.db", "SELECT * FROM open") == "a|1\nkeep|2")
-      // A trigger may take the row itself away.
-      #expect(try await client.ask("PATCH", row, body: #"{"v":"filed"}"#).status == 204)
-      #expect(try await place.sql("a.db", "SELECT * FROM open") == "keep|2")
     }
   }
 
