@@ -22,8 +22,8 @@ import Testing
     let schema = """
       CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL); CREATE TABLE u(id TEXT PRIMARY KEY NOT NULL, n
       """
-    /// Steps of SQLite's machine in which new rows of `u` are merged. Where they go in together, one
-    /// of sixteen that breaks a constraint has them all go in twice.
+    /// Steps of SQLite's machine in which new rows of `u` are merged. Where they go in together,
+    /// one of sixteen that breaks a constraint has them all go in twice.
     func work(rowsInOther: Int) throws -> Int {
       let author = try TestReplica(1, schema: schema + ")", tracking: ["t", "u"])
       let other = try TestReplica(2, schema: schema + " CHECK(n % 16 <> 15))")
