@@ -102,9 +102,11 @@ LIES = --with liar --first 101000 --steps 250 --drawn
 # Programs write at nodes where rows are parked, and what is folded there is cut short.
 SWAPS = --with unique,swap,crash,diskFull --first 740072
 CHANGES = --with changes,unique,swap,crash --first 1000
-# Members do not know each other's keys yet; tables of random schemas get other names.
+# Members do not know each other's keys yet; tables of random schemas get other names, or rows of
+# one number are two rows.
 STRANGERS = --with strangers,slices,slowness --steps 250
 TABLES = --tables --first 900001
+NUMBERS = --numbers --first 40000
 BESIDE = --anchor --first 11601
 
 simulate: setup ## random schedules from seeds, as many as `make test` runs
@@ -126,6 +128,7 @@ simulate: setup ## random schedules from seeds, as many as `make test` runs
 	@$(SIMULATOR) laws --seeds 10 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 1500 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 200 --jobs $(JOBS) $(BESIDE)
+	@$(SIMULATOR) schemas --seeds 300 --jobs $(JOBS) $(NUMBERS)
 	@$(SIMULATOR) schemas --seeds 100 --jobs $(JOBS) --anchor --numbers --mishaps
 	@$(SIMULATOR) schemas --seeds 200 --jobs $(JOBS) $(TABLES)
 
@@ -136,6 +139,7 @@ nightly: crash ## what takes hours: 2 million pure and 100,000 full schedules, 6
 	@$(SIMULATOR) schemas --split --seeds 20000 --jobs $(JOBS)
 	@$(SIMULATOR) schemas --seeds 10000 --jobs $(JOBS) $(TABLES)
 	@$(SIMULATOR) schemas --seeds 20000 --jobs $(JOBS) $(BESIDE)
+	@$(SIMULATOR) schemas --seeds 20000 --jobs $(JOBS) $(NUMBERS)
 	@$(SIMULATOR) schemas --seeds 10000 --jobs $(JOBS) --anchors --numbers --mishaps
 	@$(SIMULATOR) pure --seeds 2000000 --jobs $(JOBS)
 	@$(SIMULATOR) full --seeds 100000 --jobs $(JOBS)

@@ -112,7 +112,7 @@ let package = Package(
       dependencies: ["Flotilla", "Store", "SQLite", "Replication", "Network"],
       swiftSettings: tests),
     .testTarget(
-      name: "SimulatorTests", dependencies: ["Simulator", "SQLite", "Replication"],
+      name: "SimulatorTests", dependencies: ["Simulator", "Store", "SQLite", "Replication"],
       swiftSettings: tests),
     .testTarget(
       name: "CommandTests", dependencies: ["FlotillaCommand", "FlotillaBench", "SQLite"],

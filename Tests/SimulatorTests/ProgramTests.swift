@@ -94,6 +94,10 @@ struct `The simulator` {
     try Program.run("schemas", "--split", "--seeds", "400", "--first", "7000001", "--jobs", "2")
   }
 
+  @Test func `finds 300 schemas equal whose rows get other numbers`() throws {
+    try Program.run("schemas", "--numbers", "--seeds", "300", "--first", "40000", "--jobs", "2")
+  }
+
   @Test func `finds 2,000 schemas and their migrations equal, whole and complete`() throws {
     try Program.run("schemas", "--seeds", "1500", "--jobs", "2")
     try Program.run("schemas", "--first", "11601", "--seeds", "200", "--anchor", "--jobs", "2")

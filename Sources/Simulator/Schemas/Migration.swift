@@ -12,6 +12,8 @@ struct Migration {
   var remade: String?
   /// Two tables exchange their names.
   var exchangesTables = false
+  /// The column of which it writes values: those that are there twice go, or all are copied.
+  var filled: Int?
   var writesRows: Bool { statements.contains { $0.hasPrefix("UPDATE") } }
 
   /// A migration of a schema; nil if this draw finds nothing to change.
@@ -146,7 +148,7 @@ struct Migration {
     next.tables[index].indexes.append(made)
     return Migration(
       statements: [distinct(column, table, next), next.creation(of: made, on: table)],
-      schema: next)
+      schema: next, filled: column.number)
   }
 
   /// Columns that may be emptied.
@@ -207,7 +209,7 @@ struct Migration {
         "ALTER TABLE \(table.name) ADD COLUMN \(next.text(definition))",
         "UPDATE \(table.name) SET \(column.name) = \(old.name)",
         "ALTER TABLE \(table.name) DROP COLUMN \(old.name)",
-      ], schema: next)
+      ], schema: next, filled: column.number)
   }
 
   private static func trigger(

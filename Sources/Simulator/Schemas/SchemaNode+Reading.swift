@@ -22,6 +22,21 @@ extension SchemaNode {
     return marks
   }
 
+  /// Each row with its values, and the rows to which it refers.
+  func rowsShown() throws -> [EditTrail.Row: AuthorTrail.Shown] {
+    var shown: [EditTrail.Row: AuthorTrail.Shown] = [:]
+    for (table, sql) in reading.whole {
+      for row in try program.rows(sql) {
+        let texts = row.map { $0.string ?? "" }
+        let (values, parents) = (texts.dropFirst(2), texts.dropFirst(2 + table.columns.count))
+        shown["\(table.first) \(texts[0])".lowercased()] = AuthorTrail.Shown(
+          mark: texts[1], values: Dictionary(uniqueKeysWithValues: zip(table.columns, values)),
+          parents: Dictionary(zip(table.references, parents)) { one, _ in one })
+      }
+    }
+    return shown
+  }
+
   /// The marks of rows that are in the log or parked, or stand here alone, and the rows of which a
   /// delete is in the log.
   func held() throws -> (marks: Set<String>, deleted: Set<EditTrail.Row>) {
@@ -121,11 +136,20 @@ struct SchemaReading {
   let rows: [(table: String, sql: String)]
   /// The key of each row as one text, and its mark.
   let marks: [(table: String, sql: String)]
+  /// The key of each row, its mark, the values of columns and the marks of what it refers to.
+  let whole: [(table: Whole, sql: String)]
   /// The marks of rows with NULL in their key, which are not replicated.
   let keyless: [String]
   /// How many rows break each CHECK.
   let broken: [String]
   let integrity: [String]
+
+  /// What is read of a table.
+  struct Whole {
+    let first: String
+    let columns: [Int]
+    let references: [AuthorTrail.Reference]
+  }
 
   init(_ schema: ApplicationSchema) {
     rows = schema.tables.map { table in
@@ -142,11 +166,30 @@ struct SchemaReading {
       let key = table.key.map { schema.text("quote({\($0)})") }.joined(separator: " || ', ' || ")
       return (table.first, "SELECT \(key), \(schema.text("{\(table.mark)}")) FROM \(table.name)")
     }
+    whole = schema.tables.map { Self.whole($0, schema) }
     keyless = schema.tables.map { table in
       let isNull = table.key.map { schema.text("{\($0)} IS NULL") }.joined(separator: " OR ")
       return "SELECT \(schema.text("{\(table.mark)}")) FROM \(table.name) WHERE \(isNull)"
     }
     broken = schema.tables.flatMap(schema.broken)
     integrity = schema.tables.map { "PRAGMA integrity_check(\(quoted($0.name)))" }
+  }
+
+  private static func whole(
+    _ table: ApplicationSchema.Table, _ schema: ApplicationSchema
+  ) -> (table: Whole, sql: String) {
+    func name(_ number: Int) -> String { "o.\(schema.text("{\(number)}"))" }
+    let key = table.key.map { "quote(\(name($0)))" }.joined(separator: " || ', ' || ")
+    let columns = table.free.map(\.number)
+    let references = schema.followed(table)
+    let parents = references.map { reference, parent in
+      "(SELECT \(schema.text("p.{\(parent.mark)}")) FROM \(parent.name) AS p"
+        + " WHERE \(schema.text("p.{\(parent.key[0])}")) = \(name(reference.column)))"
+    }
+    let texts = [key, name(table.mark)] + columns.map { "quote(\(name($0)))" } + parents
+    return (
+      Whole(first: table.first, columns: columns, references: references.map(\.reference)),
+      "SELECT \(texts.joined(separator: ", ")) FROM \(table.name) AS o"
+    )
   }
 }

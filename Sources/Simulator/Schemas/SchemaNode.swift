@@ -22,6 +22,8 @@ final class SchemaNode {
   var level = 0
   /// What is wrong with what was committed.
   private(set) var faults: [String] = []
+  /// How often it has looked at all that programs had written.
+  private(set) var looks = 0
   private var seen: Int64 = -1
   /// After how many calls of the store's process what becomes of the next one.
   private var mishap: (calls: Int, fate: DiskProcess.Fate)?
@@ -144,7 +146,7 @@ final class SchemaNode {
   @discardableResult
   func fold() throws -> Bool {
     let hasMore = try store.fold(at: now).hasMore
-    if !hasMore { isUnseen = false }
+    if !hasMore { (isUnseen, looks) = (false, looks + 1) }
     inspect()
     return hasMore
   }
@@ -170,6 +172,7 @@ final class SchemaNode {
       merge.standing = other.store.stability.standing
       merge.judged = judged
       _ = try store.merge(merge, at: now)
+      looks += 1
       inspect()
     }
   }

@@ -1,8 +1,8 @@
 extension SchemaRun {
   /// What a fault is about, the gravest first.
   private static let words = [
-    "is nowhere", "replaced", "leads nowhere", "lacks", "constraint", "migration", "would fit",
-    "changed", "digests", "frontiers", "columns", "pending", "verdict",
+    "is nowhere", "replaced", "leads nowhere", "lacks", "hangs under", "wrote", "constraint",
+    "migration", "would fit", "changed", "digests", "frontiers", "columns", "pending", "verdict",
   ]
 
   private var gravest: String? {

@@ -46,6 +46,7 @@ package struct SchemaRun {
   private(set) var migrations: [Migration] = []
   private(set) var nodes: [SchemaNode] = []
   private var trail = EditTrail()
+  private var authors = AuthorTrail()
   private var edits = 0
   private var world: Int64 = 0
   private var emptied: String?
@@ -179,7 +180,7 @@ extension SchemaRun {
       guard error.isBusy else { throw error }
       return
     }
-    let before = try node.marks()
+    let before = try node.rowsShown()
     tale.tell("node-\(index) writes:")
     // A row that gets the key of another one, whose ON DELETE SET NULL changes that very row, is
     // missing from its indexes then (seen with 3.40.1): the file is damaged, with us or without.
@@ -194,7 +195,7 @@ extension SchemaRun {
         guard error.refusesRow else { throw error }
       }
     }
-    let after = try node.marks()
+    let after = try node.rowsShown()
     do {
       // What SQLite counts of references that lead to their own table it miscounts now and then.
       guard try connection.rows("PRAGMA foreign_key_check").isEmpty else {
@@ -211,7 +212,8 @@ extension SchemaRun {
       tale.tell("    all refused: \(error.message)")
       return connection.rollBack()
     }
-    trail.add(before: before, after: after)
+    trail.add(before: before.mapValues(\.mark), after: after.mapValues(\.mark))
+    authors.add(before: before, after: after, at: index, looks: node.looks)
     if isFolding { try node.fold() }
   }
 
@@ -375,5 +377,6 @@ extension SchemaRun {
     faults += trail.faults(
       standing: try nodes[0].marks(), held: held.marks, deleted: held.deleted,
       asksForDeletes: isPlain)
+    faults += authors.faults(standing: try nodes[0].rowsShown(), columns: steadyColumns)
   }
 }
