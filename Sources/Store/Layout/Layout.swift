@@ -229,13 +229,14 @@ enum Layout {
   /// Makes what a file of this format lacks; mostly nothing, and that takes one query.
   static func complete(_ connection: Connection) throws(SQLiteError) {
     let count = try connection.scalar(countAdded).integer
-    guard count != Int64(added.count) else { return }
+    guard count != Int64(added.count) + 1 else { return }
     try connection.transaction { () throws(SQLiteError) in try add(to: connection) }
   }
 
   /// Makes what came later, also the columns.
   static func add(to connection: Connection) throws(SQLiteError) {
     let former = try setAside(on: connection)
+    try Journal.complete(on: connection)
     if former.contains("_flotilla_shelf") { try connection.execute(shelf) }
     let hasCounts = try hasTable("_flotilla_count", on: connection)
     try connection.execute(additions)
@@ -294,7 +295,8 @@ enum Layout {
   static func columns(
     of table: String, on connection: Connection
   ) throws(SQLiteError) -> Set<String> {
-    let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.string(table)])
+    let rows = try connection.rows(
+      "SELECT name FROM pragma_table_info(?, 'main')", [.string(table)])
     return Set(rows.compactMap { $0[0].string })
   }
 
@@ -309,8 +311,10 @@ enum Layout {
   }()
 
   private static let countAdded =
-    "SELECT count(*) FROM main.sqlite_schema WHERE name IN ("
-    + added.sorted().map { "'\($0)'" }.joined(separator: ", ") + ")"
+    "SELECT (SELECT count(*) FROM main.sqlite_schema WHERE name IN ("
+    + added.sorted().map { "'\($0)'" }.joined(separator: ", ")
+    + ")) + (SELECT count(*) FROM pragma_table_info('\(Journal.table)', 'main') "
+    + "WHERE name = 'stands')"
 
   /// Whether a table is there; a file of the same format may lack one that came later.
   static func hasTable(_ name: String, on connection: Connection) throws(SQLiteError) -> Bool {
