@@ -260,10 +260,11 @@ extension MirrorSession {
     _ rows: [MirroredRow], into taking: inout Taking, oneByOne: Bool
   ) throws(SQLiteError) -> [MirroredRow] {
     var open = rows.filter { $0.row != nil } + rows.filter { $0.row == nil }
+    let leaving = Set(open.filter { $0.row == nil }.map(\.name))
     while !open.isEmpty {
       var refused: [MirroredRow] = []
       for row in open {
-        switch try fit(row, oneByOne: oneByOne) {
+        switch try fit(row, beside: leaving, oneByOne: oneByOne) {
         case .whole: taking.agreed.append(row)
         case .altered(let values):
           taking.altered.append(MirroredRow(row.link, key: row.key, row: values))
@@ -311,9 +312,16 @@ extension MirrorSession {
     case refused
   }
 
-  private func fit(_ row: MirroredRow, oneByOne: Bool) throws(SQLiteError) -> Fit {
+  /// Writes a row beside others that are `leaving`. The site's own ON DELETE is not to take along
+  /// what the server has not deleted: as by a foreign key without one, the row stays.
+  private func fit(
+    _ row: MirroredRow, beside leaving: Set<RowKey>, oneByOne: Bool
+  ) throws(SQLiteError) -> Fit {
     guard !barred.contains(row.name) else { return .refused }
     let standing = try site.row(row.link, row.key)
+    if row.row == nil, standing != nil, try site.takesAlong(row, but: leaving, links) {
+      return .refused
+    }
     do throws(SQLiteError) {
       if oneByOne {
         guard try writeAlone(row, over: standing) else { return .refused }

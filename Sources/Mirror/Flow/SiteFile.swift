@@ -10,6 +10,8 @@ final class SiteFile {
   private let path: String
   /// The statements that read one row, by the number of the table.
   private var texts: [Int: String] = [:]
+  /// What hangs under tables, by their names, and the schema of which that is known.
+  private var hanging: (schema: Value, under: [String: [Hanging]]) = (.null, [:])
 
   init(_ replica: Replica) throws(SQLiteError) {
     path = replica.file
@@ -95,6 +97,19 @@ final class SiteFile {
       rest.removeAll { link in free.contains { $0.number == link.number } }
     }
     return sorted
+  }
+
+  /// What hangs under a table, as the schema is now.
+  func hanging(
+    under parent: TableLink, _ links: [String: TableLink]
+  ) throws(SQLiteError) -> [Hanging] {
+    let schema = try connection.scalar("PRAGMA main.schema_version")
+    if hanging.schema != schema { hanging = (schema, [:]) }
+    let name = parent.site.name.lowercased()
+    if let known = hanging.under[name] { return known }
+    let read = try readHanging(under: parent, links)
+    hanging.under[name] = read
+    return read
   }
 
   /// Makes the row what it is to be. What stands alike is left alone, so that no edit is made.
