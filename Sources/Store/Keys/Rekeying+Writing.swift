@@ -4,6 +4,10 @@ import SQLite
 /// How rows are written again.
 extension Rekeying {
   func write(_ edits: inout Edits, _ application: inout Application) throws {
+    for row in overruled {
+      try logCollision(row.version, row.before, row.table, row.key, under: row.key)
+      try delete(row, &edits, &application)
+    }
     for name in order {
       guard let row = rows[name], row.item == nil, row.waiting == nil, row.next != row.key
       else { continue }

@@ -48,13 +48,15 @@ struct Rekeying {
   let now: Instant
   var rows: [Name: Row] = [:]
   private(set) var order: [Name] = []
+  /// Rows that have a number which another one takes back.
+  private(set) var overruled: [Row] = []
   var moves: [FormerKeys.Place: Move] = [:]
   private var queue: [FormerKeys.Place] = []
   /// The rows from which all follows, by their numbers.
   var roots: [Name] = []
   private var keys: FreshKeys
   private let items: [MovingRows.Item]
-  private var following: FollowingRows
+  var following: FollowingRows
 
   init(_ store: Store, _ parentage: Parentage, at now: Instant) throws {
     (self.store, self.parentage, self.now) = (store, parentage, now)
@@ -81,8 +83,6 @@ struct Rekeying {
     try settle(items, &edits, &application)
     try store.settlement.settle(&application)
   }
-
-  // MARK: What moves
 
   private mutating func heard(_ place: FormerKeys.Place) throws {
     guard moves[place] == nil else { return }
@@ -118,15 +118,15 @@ struct Rekeying {
     try store.versions.version(table: place.table, key: place.key)?.isDeleted == true
   }
 
-  private mutating func add(_ move: Move) {
+  mutating func add(_ move: Move) {
     moves[move.place] = move
     queue.append(move.place)
   }
 
   /// A row of a number of its own that another one has got as well: it takes a fresh one.
   ///
-  /// One that has moved as often as it can tell goes to the conflict log instead, so that no chain
-  /// of moves goes on for ever.
+  /// One that has moved as often as it can tell takes its number back instead, so that no chain of
+  /// moves goes on for ever: whoever dates rows back could drive it from number to number.
   private mutating func start(_ item: MovingRows.Item) throws {
     guard let table = store.tables.byID[item.table], store.mayWrite(table) else { return }
     guard parentage.numbered.contains(item.table) else { return try startAgain(item, table) }
@@ -152,8 +152,7 @@ struct Rekeying {
     if item.version.created.origin != store.own, !store.kinship.isComplete, try store.isUnsure() {
       return
     }
-    guard item.version.numbering.former.count < Numbering.mostFormer,
-      let standing = try store.versions.version(table: item.table, key: item.key),
+    guard let standing = try store.versions.version(table: item.table, key: item.key),
       isForMe(item.version, under: standing), standing.hash != item.version.hash,
       // The row stands, and what waits is an edit of it that the anchor has not taken.
       standing.isDeleted || standing.created != item.version.created
@@ -167,7 +166,27 @@ struct Rekeying {
         return
       }
     }
+    guard item.version.numbering.former.count < Numbering.mostFormer else {
+      return try takeBack(item, table, from: standing)
+    }
     try renumber(item, table, root: roots.count)
+  }
+
+  /// A row is made again under the number that it has lost, after the one that stands there: that
+  /// one is deleted, and in the conflict log.
+  private mutating func takeBack(
+    _ item: MovingRows.Item, _ table: ReplicaTable, from standing: Version
+  ) throws {
+    if !standing.isDeleted {
+      guard !standing.hasFixedNumber,
+        let content = try store.contents.content(of: standing, table, item.key)
+      else { return }
+      overruled.append(
+        Row(
+          table: table, key: item.key, version: standing, before: content, entry: content,
+          next: item.key))
+    }
+    putAgain(item, table)
   }
 
   /// A row whose key holds the number of another one has it again once that is free: what was under
@@ -184,6 +203,10 @@ struct Rekeying {
       let meant = parentage.meant(by: item.version, item.entry, table, among: store.tables)
       guard try !meant.isEmpty && meant.allSatisfy(isInPlace) else { return }
     }
+    putAgain(item, table)
+  }
+
+  private mutating func putAgain(_ item: MovingRows.Item, _ table: ReplicaTable) {
     put(
       Row(
         table: table, key: item.key, version: item.version, before: item.entry,
@@ -243,13 +266,13 @@ struct Rekeying {
   }
 
   /// Who made a row makes it again; if that one has left for good, who made the one that stands.
-  private func isForMe(_ version: Version, under standing: Version) -> Bool {
+  func isForMe(_ version: Version, under standing: Version) -> Bool {
     if store.viewpoint.isOwn(version.created.origin) { return true }
     return store.kinship.gone.contains(version.created.origin)
       && store.viewpoint.isOwn(standing.created.origin)
   }
 
-  private mutating func renumber(
+  mutating func renumber(
     _ item: MovingRows.Item, _ table: ReplicaTable, root: Int
   ) throws {
     let name = Name(table: item.table, key: item.key, origin: item.version.dot.origin)
@@ -265,118 +288,12 @@ struct Rekeying {
     add(Move(place: place(of: row), next: next, isOwn: true, root: root))
   }
 
-  private func place(of row: Row) -> FormerKeys.Place {
+  func place(of row: Row) -> FormerKeys.Place {
     FormerKeys.Place(table: row.table.id, key: row.key, created: row.version.created)
   }
 
-  private mutating func put(_ row: Row, _ name: Name) {
+  mutating func put(_ row: Row, _ name: Name) {
     if rows[name] == nil { order.append(name) }
     rows[name] = row
-  }
-
-  // MARK: What follows
-
-  private mutating func follow(_ move: Move) throws {
-    for link in parentage.links(to: move.place.table) {
-      guard let table = store.tables.byID[link.child], store.mayWrite(table) else { continue }
-      let meant = move.place.created
-      for key in try children(of: move.place.key, by: link, meant, table) {
-        guard let version = try store.versions.version(table: table.id, key: key),
-          isMine(version, move, link),
-          let entry = try store.contents.content(of: version, table, key)
-        else { continue }
-        try repoint(
-          Row(
-            table: table, key: key, version: version, before: entry, entry: entry, next: key),
-          Name(table: table.id, key: key, origin: nil), move, link)
-      }
-      let place = move.isOwn ? move.place : nil
-      for (item, isItself) in following.moving(in: table.id, meant, at: place) {
-        guard isItself || isMine(item.version, move, link) else { continue }
-        let standing = try store.versions.version(table: item.table, key: item.key)
-        try repoint(
-          Row(
-            table: table, key: item.key, version: item.version, before: item.entry,
-            entry: item.entry, item: item, isFree: standing?.isDeleted ?? true, next: item.key),
-          Name(table: item.table, key: item.key, origin: item.version.dot.origin), move, link)
-      }
-      for waiting in try following.pending(in: table.id, meant)
-      where isMine(waiting.version, move, link) {
-        let standing = try store.versions.version(table: table.id, key: waiting.key)
-        guard standing?.isDeleted ?? true, let entry = try store.pending.entry(waiting)
-        else { continue }
-        try repoint(
-          Row(
-            table: table, key: waiting.key, version: waiting.version, before: entry,
-            entry: entry, item: nil, waiting: waiting, isFree: true, next: waiting.key),
-          Name(table: table.id, key: waiting.key, origin: waiting.version.dot.origin), move, link)
-      }
-    }
-  }
-
-  /// Rows in the table that refer to a key, and those that wait.
-  private mutating func children(
-    of key: Key, by link: Parentage.Link, _ meant: Dot, _ table: ReplicaTable
-  ) throws -> [Key] {
-    let values = (key.values ?? []).map(\.sqlite)
-    let standing = try store.connection.rows(link.select, values)
-      .compactMap { table.key($0.map(Replication.Value.init)) }
-    let known = Set(standing)
-    return standing + (try following.parked(in: table.id, meant)).filter { !known.contains($0) }
-  }
-
-  /// Whether a row means the one that moves, and is for this replica to write.
-  private func isMine(_ version: Version, _ move: Move, _ link: Parentage.Link) -> Bool {
-    let isMeant = version.numbering.parents.contains {
-      link.isMeant(by: $0) && $0.row == move.place.created
-    }
-    guard !version.isDeleted, isMeant else { return false }
-    let author = version.edit.origin
-    return store.viewpoint.isOwn(author)
-      || move.isOwn && store.kinship.gone.contains(author)
-  }
-
-  private mutating func repoint(
-    _ found: Row, _ name: Name, _ move: Move, _ link: Parentage.Link
-  ) throws {
-    var row = rows[name] ?? found
-    // The row that is meant is another one of equal content, under the same number.
-    if move.next == move.place.key, row.item != nil, !row.isFree { return }
-    guard let statements = row.table.statements, let number = move.next.values?.first,
-      let place = link.place(in: row.before, statements),
-      let parent = store.tables.byID[link.parent],
-      parent.key(referredToBy: row.before.values[place].value) == move.place.key
-    else { return }
-    row.entry.values[place].value = number.asNumber(like: row.before.values[place].value)
-    if let root = move.root { row.roots.insert(root) }
-    let isNumbered = parentage.numbered.contains(row.table.id)
-    if isNumbered, row.item != nil, !row.isFree, row.next == row.key {
-      // Equal content under another parent: it is another row after all.
-      guard let item = row.item,
-        let standing = try store.versions.version(table: item.table, key: item.key),
-        isForMe(item.version, under: standing)
-      else { return }
-      let kept = row.entry
-      let number = move.root ?? roots.count
-      try renumber(item, row.table, root: number)
-      guard var made = rows[name] else { return }
-      if move.root != nil { roots.removeLast() }
-      made.entry.values.replaceSubrange(1..., with: kept.values.dropFirst())
-      made.roots = row.roots
-      return put(made, name)
-    }
-    let keyValues = Array(row.entry.values.prefix(row.entry.keyCount).map(\.value))
-    let next = isNumbered ? row.next : row.table.key(keyValues) ?? row.next
-    // A row that is made again under the key that it had is another one to those that refer to it.
-    let isNew = rows[name] == nil && row.isFree
-    let hasMoved = next != row.next
-    // One that has the same number now, as another row, is named by its new name all the same.
-    let isSame = Shelf.encode(row.entry) == Shelf.encode(row.before)
-    if !row.isFree, !hasMoved, isSame, move.next != move.place.key { return }
-    row.next = next
-    put(row, name)
-    if isNumbered, hasMoved || isNew {
-      add(Move(place: self.place(of: row), next: next, isOwn: true, root: move.root))
-    }
   }
 }

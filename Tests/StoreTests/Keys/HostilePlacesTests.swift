@@ -86,4 +86,37 @@ import Testing
     kinship.hear(of: place)
     #expect(kinship.news == [place])
   }
+
+  /// The liar takes each number that Ann gets, by a row that it dates back or says to be a later
+  /// one under that number.
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+  func `a row that is driven from number to number stays in sight`(isLater: Bool) throws {
+    let replicas = try KeysTests.site(2)
+    try replicas[0].write(
+      "INSERT INTO patient VALUES (1, 'Ann'); INSERT INTO lab(patient, value) VALUES (1, 'Ann')")
+    try KeysTests.settle(replicas)
+    for claim in 1...Int64(Numbering.mostFormer + 3) {
+      let ann = try replicas[0].value("SELECT id FROM patient WHERE name = 'Ann'").integer ?? 0
+      KeysTests.later(replicas[1], than: replicas)
+      for replica in replicas {
+        let row = HostileKeysTests.row(
+          replicas[1], HostileKeysTests.patient, UInt64(claim),
+          [.integer(ann), HostileKeysTests.text("liar \(claim)")],
+          stamp: isLater ? replicas[1].clock : claim
+        ) { $0.numbering.turn = isLater ? $0.stamp : .zero }
+        try HostileKeysTests.send([row], to: replica)
+      }
+      try KeysTests.settle(replicas)
+      for replica in replicas {
+        #expect(try KeysTests.hanging(replica) == ["Ann Ann"], "after \(claim)")
+      }
+    }
+    let all = try replicas.map { try $0.application.prepareRows("SELECT id || name FROM patient") }
+    #expect(all[0] == all[1])
+    // Those that had its numbers stay, until it has moved as often as it can tell.
+    let count = try replicas[0].value("SELECT count(*) FROM patient")
+    #expect(count.integer == Int64(Numbering.mostFormer + (isLater ? 1 : 4)))
+    let log = try replicas[0].store.conflicts.list("", [])
+    #expect(log.filter { $0.state == .open }.count == (isLater ? 3 : 0))
+  }
 }
