@@ -143,12 +143,7 @@ final class ParkedSettling {
     guard state == .restored else {
       return try row.giveUp(isDeleted: true, at: wall, on: connection)
     }
-    let columns = written.keys.sorted()
-    let names = columns.map(quoted).joined(separator: ", ")
-    let marks = columns.map { _ in "?" }.joined(separator: ", ")
-    try connection.run(
-      "INSERT INTO main.\(quoted(row.table))(\(names)) VALUES (\(marks))",
-      columns.map { written[$0]?.stored ?? .null })
+    try OneRowWrite.insert(written, into: row.table).run(on: connection)
     let key = store.tables.keyNames(of: row.key, of: row.table)
     let isMoved = key.contains { written[$0] != before[$0] }
     try row.giveUp(isDeleted: isMoved, at: wall, on: connection)

@@ -76,18 +76,39 @@ struct Restoration {
     return row
   }
 
+  /// The whole row as it is to stand, with what stands in columns that are younger than what is put
+  /// back; nil if there is no row now, or is to be none.
+  func merged(on connection: Connection) throws(SQLiteError) -> [String: SQLValue]? {
+    guard let row = conflict.loser?.row, let stands = try standing(on: connection) else {
+      return nil
+    }
+    let names = try columnNames(on: connection)
+    guard row.keys.allSatisfy({ name in names.contains { isSameName($0, name) } }) else {
+      return nil
+    }
+    return Dictionary(
+      uniqueKeysWithValues: names.map { name in
+        let new = row.first { isSameName($0.key, name) }?.value
+        return (name, new ?? stands.first { isSameName($0.key, name) }?.value ?? .null)
+      })
+  }
+
+  /// Those that can be written.
+  private func columnNames(on connection: Connection) throws(SQLiteError) -> [String] {
+    try connection.rows(
+      "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", [.string(conflict.table)]
+    ).compactMap { $0[0].string }
+  }
+
   func write(on connection: Connection) throws(SQLiteError) {
-    let table = "main." + quoted(conflict.table)
     guard let row = conflict.loser?.row else {
       // What was not deleted and is not known is never taken for a delete.
       guard conflict.isDelete else {
         throw SQLiteError(code: 1, message: "what it said is not known here")
       }
-      return try delete(table, on: connection)
+      return try delete(on: connection)
     }
-    let present = try connection.rows(
-      "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", [.string(conflict.table)]
-    ).compactMap { $0[0].string }
+    let present = try columnNames(on: connection)
     let missing = row.keys.filter { name in !present.contains { isSameName($0, name) } }.sorted()
     guard missing.isEmpty else {
       throw SQLiteError(
@@ -95,33 +116,30 @@ struct Restoration {
         message: "\(conflict.table) has changed since and has no column "
           + missing.joined(separator: ", "))
     }
-    let columns = row.keys.sorted()
     guard let stands = try standing(on: connection) else {
-      let names = columns.map(quoted).joined(separator: ", ")
-      let marks = columns.map { _ in "?" }.joined(separator: ", ")
-      try connection.run(
-        "INSERT INTO \(table)(\(names)) VALUES (\(marks))",
-        columns.map { row[$0]?.stored ?? .null })
-      return
+      return try OneRowWrite.insert(row, into: conflict.table).run(on: connection)
     }
     // The key, too, where it is spelled otherwise: a collation may take both for one. A column that
     // is younger than the version keeps what stands.
-    let changed = columns.filter { name in
+    let changed = row.keys.sorted().filter { name in
       !keyColumns.contains { isSameName($0, name) }
         || stands.first { isSameName($0.key, name) }?.value != row[name]
     }
     guard !changed.isEmpty else { return }
     let settings = changed.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
-    try connection.run(
-      "UPDATE \(table) SET \(settings) WHERE \(condition)",
-      changed.map { row[$0]?.stored ?? .null }
-        + keyValues)
+    try OneRowWrite(
+      verb: .update, table: conflict.table,
+      rest: "main.\(quoted(conflict.table)) SET \(settings) WHERE \(condition)",
+      values: changed.map { row[$0]?.stored ?? .null } + keyValues
+    ).run(on: connection)
   }
 
-  /// What lost was a delete.
-  private func delete(_ table: String, on connection: Connection) throws(SQLiteError) {
-    try connection.run(
-      "DELETE FROM \(table) WHERE \(condition)",
-      keyValues)
+  /// Takes the row out.
+  func delete(on connection: Connection) throws(SQLiteError) {
+    guard try standing(on: connection) != nil else { return }
+    try OneRowWrite(
+      verb: .delete, table: conflict.table,
+      rest: "FROM main.\(quoted(conflict.table)) WHERE \(condition)", values: keyValues
+    ).run(on: connection)
   }
 }
