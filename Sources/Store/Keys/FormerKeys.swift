@@ -133,6 +133,22 @@ final class FormerKeys {
     return try !before(place).isEmpty
   }
 
+  /// Whether the row that an edit wrote under a key goes on under another one. What others wrote in
+  /// it, and not last, is not known as such.
+  func hasLeft(_ key: Key, of table: Int64, _ edit: Dot) throws(SQLiteError) -> Bool {
+    guard !isEmpty, let number = origins.knownNumber(of: edit.origin) else { return false }
+    return try connection.row(
+      """
+      SELECT 1 FROM _flotilla_former
+      WHERE tbl = ?1 AND key = ?2 AND next <> ?2
+        AND (origin = ?3 AND seq = ?4 OR eorigin = ?3 AND eseq = ?4
+          OR origin = ?3 AND eorigin = ?3 AND ?4 BETWEEN seq AND eseq)
+      LIMIT 1
+      """,
+      [.integer(table), .blob(key.bytes), .integer(number), .integer(Int64(clamping: edit.seq))])
+      != nil
+  }
+
   /// Whether somebody is yet to make the row again that an edit made.
   func isAwaited(_ created: Dot) throws(SQLiteError) -> Bool {
     guard !isEmpty, let number = origins.knownNumber(of: created.origin) else { return false }

@@ -197,7 +197,7 @@ struct UndoSearch {
     let isOwn = isToUndo(version.edit, version.stamp)
     guard isOwn || version.context.dots.contains(where: cameSince) else { return nil }
     let isNew = isToUndo(version.created, version.createdAt)
-    let (before, isLast) = before(version, table, key)
+    let (before, isLast) = try before(version, table, key)
     // What it has made and taken away itself is as it was before, unless a row gave way to it.
     if isOwn, isNew, version.isDeleted, version.context.dots.allSatisfy({ isTheirs($0) }),
       before?.isDeleted ?? true
@@ -243,8 +243,11 @@ struct UndoSearch {
   /// The newest state that is known and not to be undone, and whether nothing tells of a later one.
   private func before(
     _ version: Version, _ table: ReplicaTable, _ key: Key
-  ) -> (side: ConflictSide?, isLast: Bool) {
-    let all = known[Place(table: folded(table.name), key: key)] ?? []
+  ) throws(SQLiteError) -> (side: ConflictSide?, isLast: Bool) {
+    var all: [Known] = []
+    // A row that had to leave its key to this one stands under another one, and is not gone.
+    for one in known[Place(table: folded(table.name), key: key)] ?? []
+    where try !store.kinship.former.hasLeft(key, of: table.id, one.edit) { all.append(one) }
     func isKnown(_ one: Known) -> Bool { !store.tables.isKeyAlone(one.side, of: table.name) }
     // Of one state that is known twice the one counts that says what it was.
     let newest = all.max {
