@@ -27,32 +27,58 @@ struct Undoing {
     var (isMoving, passes) = (true, 0)
     while !waiting.isEmpty, isMoving, passes < Self.mostPasses {
       (isMoving, passes) = (false, passes + 1)
-      var again: [Int] = []
+      var (again, claiming): ([Int], [Int]) = ([], [])
       for index in waiting {
-        let outcome = try write(index, on: connection)
+        let (outcome, isClaiming) = try write(index, on: connection)
         outcomes[index] = outcome
         if outcome == .done { isMoving = true } else { again.append(index) }
+        if isClaiming { claiming.append(index) }
+      }
+      if !isMoving {
+        let moved = try exchange(claiming, on: connection)
+        for index in moved { outcomes[index] = .done }
+        again.removeAll(where: moved.contains)
+        isMoving = !moved.isEmpty
       }
       waiting = again.reversed()
     }
     return outcomes
   }
 
-  private func write(_ index: Int, on connection: Connection) throws -> Outcome {
-    guard try stands(index, on: connection) else {
-      return .left("it has changed while this command ran")
-    }
+  /// Undoes rows of which each is to have a unique value that another one of them has; gives those
+  /// that could be. None can go first, so all are taken out, and put in again as they were before.
+  private func exchange(_ indices: [Int], on connection: Connection) throws -> Set<Int> {
+    let restorations = indices.map(restoration)
+    let circle = RowCircle(restorations: restorations)
+    return Set(
+      try circle.write(on: connection) { place in
+        try stands(indices[place], on: connection)
+          && !hasUnnotedChild(restorations[place], on: connection)
+      }.map { indices[$0] })
+  }
+
+  private func restoration(_ index: Int) -> Restoration {
     let row = rows[index]
-    if row.way != "remove", row.before?.isUnknown == true {
-      return .left("what it was is not known here")
-    }
-    let restoration = Restoration(
+    return Restoration(
       conflict: ConflictReport.Conflict(
         id: 0, table: row.table, key: row.key, rule: "", reason: "", at: "", state: "",
         loser: row.way == "remove" ? nil : row.before),
       keyColumns: row.key_columns)
+  }
+
+  /// Also says whether another row has a unique value that this one is to have.
+  private func write(
+    _ index: Int, on connection: Connection
+  ) throws -> (Outcome, isClaiming: Bool) {
+    guard try stands(index, on: connection) else {
+      return (.left("it has changed while this command ran"), false)
+    }
+    if rows[index].way != "remove", rows[index].before?.isUnknown == true {
+      return (.left("what it was is not known here"), false)
+    }
+    let restoration = restoration(index)
     let isDelete = restoration.conflict.loser?.row == nil
-    var reason = "other rows would change with it"
+    var (reason, isClaiming) = ("other rows would change with it", false)
     do {
       let isDone = try connection.attempt {
         if isDelete, try hasUnnotedChild(restoration, on: connection) { return false }
@@ -65,13 +91,13 @@ struct Undoing {
         }
         return try !isDelete || Journal.touchedRows(after: mark, on: connection) <= 1
       }
-      if isDone { return .done }
+      if isDone { return (.done, false) }
     } catch let error as SQLiteError {
       // SQLite may have taken the whole transaction back.
       guard error.isConstraint || error.code == 1, !connection.isAutocommit else { throw error }
-      reason = error.message
+      (reason, isClaiming) = (error.message, error.isOfUniqueValue)
     }
-    return .left(reason)
+    return (.left(reason), isClaiming)
   }
 
   /// Whether a row of a table that nobody tracks would go or change with this one: no journal notes
