@@ -199,6 +199,12 @@ struct Examination {
         "A program with checks off has written it, or the CHECK is newer. On other machines it "
           + "waits outside its table (flotilla conflicts DB --parked): correct it here with SQL.")
     }
+    if let misfit = health.misfit {
+      add(
+        "checks", .warning, "a row has a value that its column cannot have: \(misfit)",
+        "If the column is computed, correct with SQL what it is computed from; else the value. "
+          + "Nothing else is wrong with the file.")
+    }
     if !health.hasJournal {
       add(
         "journal", .error,

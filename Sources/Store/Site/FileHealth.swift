@@ -6,6 +6,8 @@ package struct FileHealth: Sendable, Equatable {
   package var lostRows: String?
   /// What a row breaks that a program has written with checks off.
   package var breach: String?
+  /// A value that its column cannot have, as a computed one.
+  package var misfit: String?
   /// False if somebody dropped the journal: then writes of applications fail.
   package var hasJournal: Bool
   /// Tracked tables whose triggers are missing or not the expected ones.

@@ -152,7 +152,8 @@ extension Survey {
       let look = try QuickCheck(connection)
       return FileHealth(
         damage: look.damage, lostRows: lostRows, breach: look.breach,
-        hasJournal: try Journal.isPresent(on: connection), uncaptured: uncaptured,
+        misfit: look.misfit, hasJournal: try Journal.isPresent(on: connection),
+        uncaptured: uncaptured,
         journalMode: try connection.scalar("PRAGMA journal_mode").string ?? "?",
         bytes: FileSize.of(connection.path), walBytes: FileSize.of(connection.path + "-wal"))
     }
