@@ -196,6 +196,31 @@ import Testing
     #expect(try found(keeper, since: since) == ["x put-back honest"])
   }
 
+  /// Two rows were made apart with one number: one of them goes on under another.
+  @Test func `a row that had to leave its number to the member's is not put back there`() throws {
+    for isEdited in [false, true] {
+      let keeper = try TestReplica(1, schema: KeysTests.clinic, tracking: ["patient", "lab"])
+      let other = try TestReplica(2, schema: KeysTests.clinic)
+      try other.pull(from: keeper)
+      try keeper.store.members.note([
+        KnownAuthor(origin: other.origin, node: Self.member, name: "other", life: 1)
+      ])
+      try keeper.store.undo.begin()
+      try keeper.store.tendUndo(at: keeper.now)
+      let since = keeper.clock + Self.minute
+      (keeper.clock, other.clock) = (since + Self.minute, since + Self.minute)
+      try edit("INSERT INTO patient VALUES (3, 'Bob')", at: other)
+      (keeper.clock, other.clock) = (keeper.clock + 1_000, other.clock + 1_000)
+      try edit("INSERT INTO patient VALUES (3, 'Ann')", at: keeper)
+      if isEdited { try edit("UPDATE patient SET name = 'Anna' WHERE id = 3", at: keeper) }
+      try KeysTests.settle([keeper, other])
+      let ann = isEdited ? "Anna" : "Ann"
+      let all = try keeper.application.prepareRows("SELECT id || name FROM patient ORDER BY 1")
+      #expect(all == ["3Bob", "4\(ann)"])
+      #expect(try found(keeper, since: since).map { $0.suffix(8) } == ["remove -"])
+    }
+  }
+
   /// The log may have the key alone of what the book has whole.
   @Test func `of one state that is known twice the one counts that says what it was`() throws {
     for isLater in [false, true] {

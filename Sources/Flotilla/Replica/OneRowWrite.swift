@@ -39,11 +39,20 @@ struct OneRowWrite {
 
   /// Writes the row as any program would, in the open transaction.
   func run(on connection: Connection) throws(SQLiteError) {
-    if verb != .delete { try tryOut(on: connection) }
+    if verb != .delete, try hasClause(on: connection) { try tryOut(on: connection) }
     guard try connection.run("\(verb.rawValue) \(rest)", values) == 1 else {
       throw SQLiteError(
         code: 19, message: "a trigger of \(table) does not let the row be \(verb.done)")
     }
+  }
+
+  /// Whether the table itself may say what becomes of rows in a conflict; an index cannot.
+  private func hasClause(on connection: Connection) throws(SQLiteError) -> Bool {
+    try connection.row(
+      """
+      SELECT 1 FROM main.sqlite_schema
+      WHERE type = 'table' AND name = ? COLLATE NOCASE AND sql LIKE '%CONFLICT%'
+      """, [.string(table)]) != nil
   }
 
   /// Throws if another row is in the way, whatever the table says of that.
