@@ -41,6 +41,16 @@ import Testing
     #expect(many.shown.count == 11 && many.shown.first == open && many.more == 3)
   }
 
+  @Test(arguments: [
+    ("NULL", SQLValue.null), ("x'01fF'", .blob([1, 255])), ("X''", .blob([])),
+    ("'NULL'", .text("NULL")), ("'x''01'''", .text("x'01'")), ("''", .text("")),
+    ("x'0'", .text("x'0'")), ("x'zz'", .text("x'zz'")), ("x'", .text("x'")), ("'", .text("'")),
+    ("'it's'", .text("'it's'")), ("7", .text("7")), ("", .text("")),
+  ])
+  func `is given another value as SQL writes it`(text: String, value: SQLValue) {
+    #expect(Conflicts.settingValue(text) == value)
+  }
+
   @Test func `has no order of columns in its JSON`() throws {
     let conflict = try conflict(
       table: "t", key: #"{"id":1}"#, lost: #"{"id":1}"#, columns: ["id"])

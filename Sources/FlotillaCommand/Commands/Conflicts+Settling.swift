@@ -176,7 +176,48 @@ extension Conflicts {
     ]
   }
 
+  private static let mostPasses = 20
+
+  private struct Row: Equatable {
+    var table: String
+    var key: [String: SQLValue]
+  }
+
+  /// One after the other. Of `all` what fails is tried again once more of them are done, for a row
+  /// may refer to one that comes later. Of one row what lost last stays, if that was done.
   static func settle(
+    _ ids: [String], _ action: String, isAll: Bool, _ call: Call, _ changes: inout ConflictChanges
+  ) async throws(FlotillaError) {
+    var (waiting, passes) = (ids, 0)
+    var rows: [String: Row] = [:]
+    var kept: [(id: String, error: FlotillaError)] = []
+    if isAll, action == "restore" {
+      for one in try await call.replica.conflicts().conflicts {
+        rows[String(one.id)] = Row(table: one.table, key: one.key)
+      }
+    }
+    while !waiting.isEmpty {
+      passes += 1
+      var failed: [(id: String, error: FlotillaError)] = []
+      for id in waiting {
+        do {
+          try await settle(id, action, call, &changes)
+          guard let row = rows[id] else { continue }
+          kept += failed.filter { rows[$0.id] == row }
+          failed.removeAll { rows[$0.id] == row }
+        } catch {
+          guard ids.count > 1, isAll || error.code != .usage else { throw error }
+          failed.append((id, error))
+        }
+      }
+      let goesOn = isAll && failed.count < waiting.count && passes < mostPasses
+      if !goesOn { kept += failed }
+      waiting = goesOn ? failed.map(\.id) : []
+    }
+    for (id, error) in kept { note(error, of: id, call, &changes) }
+  }
+
+  private static func settle(
     _ id: String, _ action: String, _ call: Call, _ changes: inout ConflictChanges
   ) async throws(FlotillaError) {
     let number = try number(id, action, call)
@@ -202,7 +243,6 @@ extension Conflicts {
     }
   }
 
-  /// What `--set` says: NULL is none, all else is what the column makes of the text.
   private static func settings(_ call: Call) throws(FlotillaError) -> [String: SQLValue] {
     var values: [String: SQLValue] = [:]
     for text in call.arguments.texts("--set") {
@@ -211,9 +251,28 @@ extension Conflicts {
           .usage, "--set takes COLUMN=VALUE, not \(printable(text))", remedy: nil)
       }
       let value = String(text[text.index(after: end)...])
-      values[String(text[..<end])] = value == "NULL" ? .null : .text(value)
+      values[String(text[..<end])] = settingValue(value)
     }
     return values
+  }
+
+  /// What `--set` says: NULL is none, `x'01ff'` a BLOB, `'NULL'` the text in the quotes, as SQL has
+  /// them. All else is what the column makes of the text.
+  static func settingValue(_ text: String) -> SQLValue {
+    if text == "NULL" { return .null }
+    guard text.utf8.count >= 2, text.last == "'" else { return .text(text) }
+    if text.first == "'" {
+      let inside = text.dropFirst().dropLast().replacing("''", with: "\u{0}")
+      return .text(inside.contains("'") ? text : inside.replacing("\u{0}", with: "'"))
+    }
+    guard text.hasPrefix("x'") || text.hasPrefix("X'"), text.utf8.count >= 3 else {
+      return .text(text)
+    }
+    let digits = Array(text.dropFirst(2).dropLast().utf8)
+    let halves = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+    guard halves.count == digits.count, halves.count.isMultiple(of: 2) else { return .text(text) }
+    return .blob(
+      stride(from: 0, to: halves.count, by: 2).map { UInt8(halves[$0] << 4 | halves[$0 + 1]) })
   }
 
   static func show(_ ids: [String], _ call: Call) async throws(FlotillaError) -> ExitStatus {

@@ -21,6 +21,9 @@ enum Conflicts {
       table or a row that it refers to is not here. restore puts it there, dismiss
       deletes it on every machine. --parked names rows that a mirror holds, too:
       change them on the side that has them, and they go over.
+
+      --set takes NULL, a BLOB as x'01ff', and a text as it is, or in quotes as in
+      SQL: v="'NULL'" is the text NULL.
       """,
     parameters: [
       .database,
@@ -88,14 +91,7 @@ enum Conflicts {
     if isAtOnce { try await dismissAll(ids, call, &changes) }
     // A word that is no number is told before anything is done.
     for id in isAll ? [] : ids { _ = try number(id, action, call) }
-    for id in isAtOnce ? [] : ids {
-      do {
-        try await settle(id, action, call, &changes)
-      } catch {
-        guard ids.count > 1, isAll || error.code != .usage else { throw error }
-        note(error, of: id, call, &changes)
-      }
-    }
+    try await settle(isAtOnce ? [] : ids, action, isAll: isAll, call, &changes)
     let isOne = !isAll && ids.count == 1
     switch (isOne ? changes.conflicts.first : nil, isOne ? changes.parked.first : nil) {
     case (let change?, _): call.print(change, as: changes.lines.joined(separator: "\n"))
