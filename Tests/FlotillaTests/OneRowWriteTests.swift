@@ -1,9 +1,9 @@
 import Foundation
 import SQLite
-import Store
 import Testing
 
 @testable import Flotilla
+@testable import Store
 
 /// What is put back is one row and no other, whatever the table says of rows that are in the way.
 @Suite(.serialized) struct `A row that is put back` {

@@ -262,7 +262,7 @@ extension Conflicts {
     if text == "NULL" { return .null }
     guard text.utf8.count >= 2, text.last == "'" else { return .text(text) }
     if text.first == "'" {
-      let inside = text.dropFirst().dropLast().replacing("''", with: "\u{0}")
+      let inside = String(text.dropFirst().dropLast()).replacing("''", with: "\u{0}")
       return .text(inside.contains("'") ? text : inside.replacing("\u{0}", with: "'"))
     }
     guard text.hasPrefix("x'") || text.hasPrefix("X'"), text.utf8.count >= 3 else {
