@@ -128,6 +128,25 @@ extension BadInputTests {
       }
     }
 
+    @Test func `nothing is written where the folder beside the database is a link`() async throws {
+      try await Desk.with { desk in
+        try await desk.make("a.db")
+        try await desk.succeed("init", "a.db", "--all")
+        let script = """
+          mv a.db-flotilla trap; ln -s trap a.db-flotilla; ls -A --full-time trap >before
+          flotilla sync a.db; echo status $?; flotilla token a.db add desk; echo status $?
+          ls -A --full-time trap | diff before - && echo same
+          rm a.db-flotilla; mv trap a.db-flotilla; flotilla token a.db add desk >/dev/null
+          echo status $?
+          """
+        let outcome = try await desk.run("sh", "-c", script, within: 60)
+        #expect(
+          outcome.output.split(separator: "\n")
+            == ["status 1", "status 1", "same", "status 0"], "\(outcome)")
+        #expect(outcome.error.contains("its folder is a link"), "\(outcome)")
+      }
+    }
+
     @Test func `a command that was killed leaves one copy of a key at most`() async throws {
       try await Desk.with { desk in
         try await desk.make("a.db")
@@ -327,8 +346,9 @@ extension BadInputTests {
             ["strace", "-f", "-y", "-o", "calls", "-e", "trace=rename,renameat,renameat2,fsync"]
               + ["flotilla"] + words)
           #expect(outcome.status == 0, "\(outcome)")
+          // renameat(7</folder>, "new", 7</folder>, "name")
           let calls = try String(contentsOfFile: desk.path("calls"), encoding: .utf8)
-            .split(separator: "\n")
+            .replacing(">, \"", with: "/").split(separator: "\n")
           let place = try #require(
             calls.firstIndex { $0.contains("rename") && $0.contains("\(renamed)\")") }, "\(calls)")
           let folder = URL(filePath: desk.path(renamed)).deletingLastPathComponent().path

@@ -19,7 +19,7 @@ struct KeyFolder: Sendable {
 
   /// Makes the folder with the keys of a new member.
   func create(_ keys: NodeKeys) throws(FlotillaError) {
-    _ = try OwnFolder.make(folder, forOwnerOf: database)
+    _ = try OwnFolder.make(folder, forOwnerOf: ".")
     try write(keys.node.pem, to: nodePath)
     if let site = keys.site { try write(site.pem, to: sitePath) }
   }

@@ -11,24 +11,30 @@ enum OwnFolder {
     return lstat(path, &status) == 0
   }
 
-  /// Makes it for the owner of `place`; false if it was there, and is that owner's alone.
-  static func make(_ path: String, forOwnerOf place: String) throws(FlotillaError) -> Bool {
-    if mkdir(path, 0o700) == 0 {
-      let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-      OwnFile.give(folder, toOwnerOf: place)
-      close(folder)
-      do {
-        try sync(OwnFile.folder(of: path))
-      } catch {
-        rmdir(path)
+  /// Makes it for the owner of what else is in the same folder by the name `neighbour`, "." for that
+  /// folder itself; false if it was there, and is that owner's alone.
+  static func make(_ path: String, forOwnerOf neighbour: String) throws(FlotillaError) -> Bool {
+    guard let place = OpenFolder(OwnFile.folder(of: path)) else {
+      throw FlotillaError.file("cannot make the folder \(path)")
+    }
+    let name = OwnFile.name(of: path)
+    if place.makeFolder(name, forOwnerOf: neighbour) == 0 {
+      guard place.sync() else {
+        let error = FlotillaError.file("cannot make the folder \(path)")
+        place.removeFolder(name)
         throw error
       }
       return true
     }
     guard errno == EEXIST else { throw FlotillaError.file("cannot make the folder \(path)") }
-    var status = stat()
-    guard lstat(path, &status) == 0 else { throw FlotillaError.file("cannot look at \(path)") }
-    guard status.st_mode & S_IFMT == S_IFDIR, OwnFile.isOwner(status.st_uid, of: place) else {
+    guard let status = place.status(of: name) else {
+      throw FlotillaError.file("cannot look at \(path)")
+    }
+    // Root acts for the owner.
+    let isOwn =
+      status.st_uid == geteuid()
+      || geteuid() == 0 && status.st_uid == place.status(of: neighbour)?.st_uid
+    guard status.st_mode & S_IFMT == S_IFDIR, isOwn else {
       let isLink = status.st_mode & S_IFMT == S_IFLNK
       throw FlotillaError(
         .permissions,
@@ -44,18 +50,6 @@ enum OwnFolder {
         remedy: "chmod 700 \(shellWord(path))")
     }
     return false
-  }
-
-  /// Has the names in a folder on disk: without that a power cut may bring back what was replaced.
-  ///
-  /// "Calling fsync() does not necessarily ensure that the entry in the directory containing the
-  /// file has also reached disk" (fsync(2)). Where a file system has no such call (EINVAL), or the
-  /// folder may be written and not read (EACCES), nobody can do more.
-  static func sync(_ folder: String) throws(FlotillaError) {
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    defer { if descriptor >= 0 { close(descriptor) } }
-    guard descriptor < 0 || fsync(descriptor) != 0, errno != EINVAL, errno != EACCES else { return }
-    throw FlotillaError.file("cannot write in the folder \(folder)")
   }
 
   /// Gives what is there another name: `keys.old`, `keys.old-2`, …

@@ -45,7 +45,8 @@ struct PairingNote: Sendable {
     guard let data = try? JSONEncoder().encode(record) else {
       throw FlotillaError(.system, "cannot write \(path)")
     }
-    let isMade = try OwnFolder.make(sidecar.folder, forOwnerOf: sidecar.database)
+    let database = OwnFile.name(of: sidecar.database)
+    let isMade = try OwnFolder.make(sidecar.folder, forOwnerOf: database)
     do {
       try SecretFile.write(Array(data), to: path)
     } catch {

@@ -4,26 +4,38 @@ import Glibc
 package enum SecretFile {
   /// Writes a file in the folder beside a database, for the owner of that folder.
   package static func write(_ bytes: [UInt8], to path: String) throws(FlotillaError) {
+    guard let place = OpenFolder(OwnFile.folder(of: path)) else {
+      throw FlotillaError.file("cannot write \(path)")
+    }
     // All names in that folder are Flotilla's: what is there was left by a process that was killed.
-    let new = path + ".new"
-    unlink(new)
-    try put(bytes, into: OwnFile.open(new, O_WRONLY | O_EXCL), new, to: path)
+    let new = OwnFile.name(of: path) + ".new"
+    place.remove(new)
+    try put(bytes, into: place.open(new, O_WRONLY | O_EXCL), place, new, to: path)
   }
 
   /// Writes a file that a person names, for who runs this. What else is there stays, but for what a
   /// process that was killed has left: one name for all, for it may be a copy of the site key.
   package static func write(_ bytes: [UInt8], toNamed path: String) throws(FlotillaError) {
-    let end = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:))
-    let name = end ?? path.startIndex
-    let new = "\(path[..<name]).\(path[name...]).flotilla-new"
-    unlink(new)
-    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    try put(bytes, into: file, new, to: path)
+    guard let place = OpenFolder(named: OwnFile.folder(of: path)) else {
+      throw FlotillaError.file("cannot write \(path)")
+    }
+    // A name has 255 bytes at most.
+    let name = String(decoding: OwnFile.name(of: path).utf8.prefix(200), as: UTF8.self)
+    var new = ".\(name).flotilla-new"
+    place.remove(new)
+    var file = place.create(new, O_WRONLY)
+    if file < 0, errno == EEXIST {
+      // Somebody else's, in a folder where each removes only files of their own.
+      new += "-" + String(UInt64.random(in: 0 ... .max), radix: 36)
+      file = place.create(new, O_WRONLY)
+    }
+    try put(bytes, into: file, place, new, to: path)
   }
 
   /// Fills the file `new`, which was opened, and gives it its name. All is on disk then.
   private static func put(
-    _ bytes: [UInt8], into file: Int32, _ new: String, to path: String
+    _ bytes: [UInt8], into file: Int32, _ place: borrowing OpenFolder, _ new: String,
+    to path: String
   ) throws(FlotillaError) {
     guard file >= 0 else { throw FlotillaError.file("cannot write \(path)") }
     let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -31,12 +43,12 @@ package enum SecretFile {
     // file.
     var code = count == bytes.count && fsync(file) == 0 ? 0 : errno
     close(file)
-    if code == 0, rename(new, path) != 0 { code = errno }
+    if code == 0, !place.rename(new, to: OwnFile.name(of: path)) { code = errno }
     guard code == 0 else {
-      unlink(new)
+      place.remove(new)
       throw FlotillaError.file("cannot write \(path)", code)
     }
-    try OwnFolder.sync(OwnFile.folder(of: path))
+    guard place.sync() else { throw FlotillaError.file("cannot write in the folder of \(path)") }
   }
 }
 
@@ -55,7 +67,8 @@ extension FlotillaError {
       return FlotillaError(.diskFull, "\(what): \(reason)", remedy: "Make room and try again.")
     case ELOOP, ENXIO:
       return FlotillaError(
-        .permissions, "\(what): it is a link, or no file, and nothing is written there",
+        .permissions,
+        "\(what): it is a link, or no file, or its folder is a link; nothing is written there",
         remedy: "Look who has made it, and take it away.")
     case ENAMETOOLONG:
       return FlotillaError(.refused, "\(what): \(reason)", remedy: "Use a shorter file name.")

@@ -79,7 +79,7 @@ struct Sidecar: Sendable {
   /// aside, for there may be no others of their site.
   @discardableResult
   func create(node: String) throws(FlotillaError) -> Bool {
-    let isMade = try OwnFolder.make(folder, forOwnerOf: database)
+    let isMade = try OwnFolder.make(folder, forOwnerOf: OwnFile.name(of: database))
     do {
       if !isMade { try OwnFolder.setAside(folder + "/keys") }
       try save(Record(node: node, port: nil))

@@ -1,0 +1,108 @@
+import CLinux
+import Glibc
+
+/// A folder that was opened once: whoever gives its name to another one meanwhile, what is made,
+/// renamed and removed through it is in the folder that was opened.
+package struct OpenFolder: ~Copyable {
+  private let descriptor: Int32
+
+  /// Opens a folder; nil, with the reason in `errno`, if that fails. A link is none: `ELOOP`.
+  package init?(_ path: String) { self.init(path, O_NOFOLLOW) }
+
+  /// The same where a person says which folder: a link counts for what it leads to.
+  init?(named path: String) { self.init(path, 0) }
+
+  private init?(_ path: String, _ link: Int32) {
+    let flags = link | O_DIRECTORY | O_CLOEXEC
+    var found = Glibc.open(path, flags | O_RDONLY)
+    // Where names may be written and not read.
+    if found < 0, errno == EACCES { found = Glibc.open(path, flags | Self.pathOnly) }
+    if found < 0, errno == ENOTDIR, link != 0 { errno = ELOOP }
+    guard found >= 0 else { return nil }
+    descriptor = found
+  }
+
+  /// `O_PATH`, which the module of the C library leaves out.
+  private static let pathOnly: Int32 = 0o10_000_000
+
+  deinit { close(descriptor) }
+
+  /// Opens a file in it, or makes it for the owner of the folder alone; negative, with the reason
+  /// in `errno`, if that fails.
+  ///
+  /// Only what this call has made changes its owner. What was there is opened if it is a file, and
+  /// no link: root would write where the owner of the folder has no right to. `ELOOP` says so.
+  package func open(_ name: String, _ flags: Int32) -> Int32 {
+    let made = create(name, flags)
+    if made >= 0, geteuid() == 0, let owner = owner() { Self.give(made, to: owner) }
+    guard made < 0, errno == EEXIST, flags & O_EXCL == 0 else { return made }
+    // Without O_NONBLOCK a FIFO that nobody reads would keep this call for ever.
+    let found = openat(descriptor, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard found >= 0 else { return found }
+    var status = stat()
+    guard fstat(found, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(found)
+      errno = ELOOP
+      return -1
+    }
+    return found
+  }
+
+  /// Makes a file, for who runs this; negative, with the reason in `errno`, if that fails.
+  func create(_ name: String, _ flags: Int32) -> Int32 {
+    openat(descriptor, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+  }
+
+  /// Makes a folder in it for the owner of what else is in it by the name `neighbour`, which may be
+  /// "." for the folder itself; negative, with the reason in `errno`, if that fails.
+  func makeFolder(_ name: String, forOwnerOf neighbour: String) -> Int32 {
+    guard mkdirat(descriptor, name, 0o700) == 0 else { return -1 }
+    let made = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    defer { if made >= 0 { close(made) } }
+    var status = stat()
+    // Another one may have been put in its place.
+    if geteuid() == 0, made >= 0, fstat(made, &status) == 0, status.st_uid == 0,
+      let owner = self.status(of: neighbour)
+    {
+      Self.give(made, to: owner)
+    }
+    return 0
+  }
+
+  /// What is there by a name, not what a link of that name leads to.
+  func status(of name: String) -> stat? {
+    var status = stat()
+    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+  }
+
+  private func owner() -> stat? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? status : nil
+  }
+
+  /// Only root can give something away; from anybody else it is the owner's already, or nobody's
+  /// business. On FAT and others all files have one owner, so a failure is none.
+  private static func give(_ descriptor: Int32, to owner: stat) {
+    _ = fchown(descriptor, owner.st_uid, owner.st_gid)
+  }
+
+  /// False, with the reason in `errno`, if it fails; so are the next ones.
+  package func rename(_ name: String, to other: String) -> Bool {
+    renameat(descriptor, name, descriptor, other) == 0
+  }
+
+  @discardableResult
+  package func remove(_ name: String) -> Bool { unlinkat(descriptor, name, 0) == 0 }
+
+  @discardableResult
+  func removeFolder(_ name: String) -> Bool { unlinkat(descriptor, name, AT_REMOVEDIR) == 0 }
+
+  /// Has the names in it on disk: without that a power cut may bring back what was replaced.
+  ///
+  /// "Calling fsync() does not necessarily ensure that the entry in the directory containing the
+  /// file has also reached disk" (fsync(2)). Only a disk that fails, or is full, is a failure: where
+  /// a file system has no such call, or no right to it is given, nobody can do more.
+  func sync() -> Bool { fsync(descriptor) == 0 || !Self.isFailure(errno) }
+
+  static func isFailure(_ code: Int32) -> Bool { [EIO, ENOSPC, EDQUOT].contains(code) }
+}
