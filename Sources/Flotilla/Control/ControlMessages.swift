@@ -31,7 +31,7 @@ enum ControlRequest: Codable, Sendable, Equatable {
   case changes(since: String?, tables: [String]?, milliseconds: Int)
   /// The same with keys alone, and for who is to be told of all that was committed before.
   case changedKeys(since: String?, tables: [String], isExact: Bool, milliseconds: Int)
-  case settled(after: UInt64?, life: String?, milliseconds: Int)
+  case settled(after: UInt64?, milliseconds: Int)
   case peers(known: [String]?, milliseconds: Int)
   case clock(set: Int64?, isGood: Bool?, repairs: Bool, isForced: Bool)
   case stop(isLeaving: Bool)

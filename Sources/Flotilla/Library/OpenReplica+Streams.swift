@@ -5,9 +5,6 @@ extension OpenReplica {
     /// Counts the edits of this replica: with it a program that was killed goes on after the last
     /// verdict that it has seen.
     public var number: UInt64
-    /// The life of the replica in which the edit got its number: once the file was put back, the
-    /// number may be that of another edit. Nil if an older program is the node.
-    public var life: String?
     public var table: String
     public var key: [String: SQLValue]
     public var verdict: RowVerdict
@@ -20,18 +17,15 @@ extension OpenReplica {
   private static let patience = 1_000
 
   /// Verdicts, each once, in the order of the edits: on those after that number, or on those that
-  /// wait now and all later ones. A number that this file has not come to, or which it has given
-  /// to an edit of another life, is an error of code `refused`: the file was put back.
+  /// wait now and all later ones. A number that this file has not come to is an error of code
+  /// `refused`: the file was put back.
   public func verdicts(
-    after number: UInt64? = nil, of life: String? = nil
+    after number: UInt64? = nil
   ) -> some AsyncSequence<Judgement, FlotillaError> & Sendable {
-    let start = VerdictPlace(number: number, life: life)
-    return News(owner: self, start: start) { (replica, last) async throws(FlotillaError) in
+    News(owner: self, start: number) { (replica, last) async throws(FlotillaError) in
       let news = try await replica.ask(
-        .settled(after: last.number, life: last.life, milliseconds: Self.patience),
-        as: VerdictNews.self)
-      let place = VerdictPlace(number: news.last, life: news.life)
-      return (place, try await replica.replica.standing(after: news.verdicts))
+        .settled(after: last, milliseconds: Self.patience), as: VerdictNews.self)
+      return (news.last, try await replica.replica.standing(after: news.verdicts))
     }
   }
 
@@ -99,7 +93,6 @@ private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable
     var place: Place?
     /// What was not given yet, the next one last.
     var left: [Element] = []
-    var pause = RetryPause()
 
     mutating func next() async throws(FlotillaError) -> Element? { try await next(isolation: nil) }
 
@@ -111,14 +104,11 @@ private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable
         do {
           let step = try await step()
           (place, left) = (.some(step.place), step.elements.reversed())
-          pause = RetryPause()
         } catch {
           if await news.owner.isClosed { return nil }
           guard error.passes else { throw error }
           place = .some(place ?? news.start)
-          // While it is suspended nothing is tried, so that costs nothing.
-          if await news.owner.isSuspended { pause = RetryPause() }
-          try? await Task.sleep(for: pause.next())
+          try? await Task.sleep(for: .milliseconds(200))
         }
       }
       return left.popLast()
@@ -131,36 +121,14 @@ private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable
   }
 }
 
-/// How long a reader waits before it tries again what has failed: to start a node that cannot take
-/// over its file is much work, and helps nobody.
-struct RetryPause {
-  private var time: Duration = .milliseconds(200)
-  private static let longest: Duration = .seconds(5)
-
-  /// Twice as long each time.
-  mutating func next() -> Duration {
-    defer { time = min(time * 2, Self.longest) }
-    return time
-  }
-}
-
 extension FlotillaError {
   /// Whether a reader that goes on waits: it is suspended, or another process takes over; another
   /// program holds the write lock; or the disk has no room.
   package var passes: Bool { [.node, .locked, .diskFull].contains(code) }
 }
 
-/// Up to where verdicts were told.
-private struct VerdictPlace: Sendable {
-  var number: UInt64?
-  /// In which the number was given.
-  var life: String?
-}
-
 /// Verdicts since a number.
 struct VerdictNews: Codable, Sendable {
   var last: UInt64?
-  /// That of `last`.
-  var life: String?
   var verdicts: [OpenReplica.Judgement]
 }

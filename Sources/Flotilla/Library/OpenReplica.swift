@@ -41,8 +41,6 @@ public final class OpenReplica: Sendable {
 
   /// Whether `close` was called.
   public var isClosed: Bool { get async { await host.isClosed } }
-
-  var isSuspended: Bool { get async { await host.isSuspended } }
 }
 
 extension Replica {
@@ -92,8 +90,6 @@ actor LibraryHost {
   }
 
   var isClosed: Bool { if case .closed = state { true } else { false } }
-
-  var isSuspended: Bool { if case .suspended = state { true } else { false } }
 
   func resume() async throws(FlotillaError) { try await take(.start).get() }
 

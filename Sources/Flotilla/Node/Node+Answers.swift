@@ -168,9 +168,9 @@ extension Node {
         try await changedKeys(
           since: cursor, tables: tables, isExact: isExact, within: .milliseconds(milliseconds))
       }
-    case .settled(let number, let life, let milliseconds):
+    case .settled(let number, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in
-        try await settled(after: number, of: life, within: .milliseconds(milliseconds))
+        try await settled(after: number, within: .milliseconds(milliseconds))
       }
     case .peers(let known, let milliseconds):
       return await controlReply { () async throws(FlotillaError) in

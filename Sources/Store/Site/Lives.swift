@@ -58,7 +58,7 @@ package final class Lives: FilePart {
   }
 
   /// The edit of this replica that has a number.
-  package func edit(_ seq: UInt64) -> Dot {
+  func edit(_ seq: UInt64) -> Dot {
     Dot(all.last { $0.first <= seq && seq <= $0.last }?.origin ?? own, seq)
   }
 

@@ -276,48 +276,6 @@ import Testing
     }
   }
 
-  @Test func `tells no verdicts on other edits that have the numbers after a restore`() async throws
-  {
-    try await TestSite.with { site in
-      let (a, b) = (try await site.replica("a"), try await site.replica("b"))
-      let node = try await site.run(a)
-      _ = try await a.library.appoint(.here, rule: "client-wins")
-      let peers = [try await node.address]
-      var open = try await Replica.open(b.path, options: options(to: peers))
-      #expect(try await eventually { try await b.library.anchor().state == "connected" })
-      _ = try await open.save(["id": .text("1")], in: "item").verdict()
-      let first = try #require(try await take(1, of: open.verdicts(after: 0)).first)
-      let copy = site.folder + "/copy.db"
-      try b.write("VACUUM INTO '\(copy)'")
-      _ = try await open.save(["id": .text("2")], in: "item").verdict()
-      let last = try #require(try await take(1, of: open.verdicts(after: first.number)).first)
-      await open.close()
-
-      for end in ["", "-wal", "-shm"] { unlink(b.path + end) }
-      #expect(rename(copy, b.path) == 0)
-      open = try await Replica.open(b.path, options: options(to: peers))
-      #expect(try await eventually { try await b.library.anchor().state == "connected" })
-      for id in ["3", "4", "5"] {
-        _ = try await open.save(["id": .text(id)], in: "item").verdict()
-      }
-      let error = await #expect(throws: FlotillaError.self) {
-        for try await _ in open.verdicts(after: last.number, of: last.life) {}
-      }
-      #expect(error?.code == .refused && error?.message.contains("was put back") == true)
-      // What the file had when it was copied it still has.
-      let rest = try await take(3, of: open.verdicts(after: first.number, of: first.life))
-      #expect(rest.map { $0.key["id"] } == [.text("3"), .text("4"), .text("5")])
-      #expect(rest.allSatisfy { $0.life != nil && $0.life != first.life })
-      await open.close()
-    }
-  }
-
-  @Test func `tries what fails again and again less and less often`() {
-    var pause = RetryPause()
-    let expected: [Int] = [200, 400, 800, 1_600, 3_200, 5_000, 5_000]
-    for time in expected { #expect(pause.next() == .milliseconds(time)) }
-  }
-
   private func take<Element: Sendable>(
     _ count: Int, of stream: some AsyncSequence<Element, FlotillaError>
   ) async throws -> [Element] {
