@@ -69,11 +69,12 @@ struct LifeFiles {
     renewingTo mark: Replication.Mark? = nil
   ) async throws(FlotillaError) {
     let origin = Origin.of(keys.identity, life: life, .openSSL)
+    let told = LedgerFile.read(sidecar.ledgerPath)?.mark.seq ?? 0
     let mark = try await reporting(sidecar.database) { () async throws(StoreError) in
       try await store.patiently { (store) throws(StoreError) in
         try store.beginLife(
           doubt, origin: origin, life: life, run: run, reissuingAbove: common,
-          renewingTo: mark, at: .now)
+          countingFrom: told, renewingTo: mark, at: .now)
         return store.lives.mark
       }
     }

@@ -11,16 +11,19 @@ extension Store {
   /// numbers that others know for other edits: those above what surely is `common` are issued
   /// again.
   ///
+  /// Edits are counted on from the last one here, or from `told`, the last of which programs may have
+  /// heard before the file was put back: no number then means two edits to them.
+  ///
   /// With a mark everything of others is fetched anew, from who has been there when deleted
   /// versions were collected at it.
   ///
   /// Who was the anchor is it no more: it may have forgotten what it has decided. Appoint it anew.
   package func beginLife(
     _ doubt: Doubt, origin: Origin, life: UInt64, run: UInt64, reissuingAbove common: UInt64?,
-    renewingTo mark: Mark? = nil, at now: Instant
+    countingFrom told: UInt64 = 0, renewingTo mark: Mark? = nil, at now: Instant
   ) throws(StoreError) {
     let old = own
-    let last = origins.frontier[old]
+    let last = max(origins.frontier[old], min(told, Self.mostTold))
     let oldLife = try lives.life()
     let before = officeRecord
     do {
@@ -62,6 +65,9 @@ extension Store {
       throw error
     }
   }
+
+  /// What a file beside the database says is no reason to run out of numbers.
+  private static let mostTold: UInt64 = 1 << 62
 
   /// Gives the edits of an origin above `common` new dots, and counts them as not held under the
   /// old ones: what others know by these comes from them.

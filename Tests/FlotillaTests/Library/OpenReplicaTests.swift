@@ -276,6 +276,43 @@ import Testing
     }
   }
 
+  @Test func `tells the verdicts of edits that are made after its file was put back`()
+    async throws
+  {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let b = try await site.replica("b")
+      let node = try await site.run(a)
+      _ = try await a.library.appoint(.here, rule: "client-wins")
+      let peers = [try await node.address]
+      var open = try await Replica.open(b.path, options: options(to: peers))
+      #expect(
+        try await eventually {
+          let isInSync = try await b.library.status(all: true).in_sync
+          let state = try await b.library.anchor().state
+          return isInSync && state == "connected"
+        })
+      let copy = site.folder + "/copy.db"
+      try b.write("VACUUM INTO '\(copy)'")
+      for id in ["1", "2", "3"] {
+        _ = try await open.save(["id": .text(id)], in: "item").verdict()
+      }
+      let last = try await take(3, of: open.verdicts(after: 0)).last?.number
+      await open.close()
+      // The folder beside it stays.
+      for ending in ["", "-wal", "-shm"] { unlink(b.path + ending) }
+      try FileManager.default.copyItem(atPath: copy, toPath: b.path)
+      open = try await Replica.open(b.path, options: options(to: peers))
+      let told = open.verdicts(after: last)
+      for id in ["4", "5", "6", "7", "8"] {
+        _ = try await open.save(["id": .text(id)], in: "item").verdict()
+      }
+      let keys = try await take(5, of: told).map { $0.key["id"] }
+      #expect(keys == ["4", "5", "6", "7", "8"].map { SQLValue.text($0) })
+      await open.close()
+    }
+  }
+
   private func take<Element: Sendable>(
     _ count: Int, of stream: some AsyncSequence<Element, FlotillaError>
   ) async throws -> [Element] {
