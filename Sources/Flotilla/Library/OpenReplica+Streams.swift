@@ -1,3 +1,6 @@
+import Replication
+import Store
+
 /// What happens to an open replica, as it happens. Each sequence ends when the replica is closed.
 extension OpenReplica {
   /// What the anchor has said of an edit of this replica.
@@ -26,6 +29,12 @@ extension OpenReplica {
       let news = try await replica.ask(
         .settled(after: last, milliseconds: Self.patience), as: VerdictNews.self)
       return (news.last, try await replica.replica.standing(after: news.verdicts))
+    } inFile: { (replica) async throws(FlotillaError) in
+      guard number == nil else { return nil }
+      let last = try await replica.withFile { store throws(StoreError) in
+        try Node.lastTold(by: store)
+      }
+      return (place: .some(last), elements: [])
     }
   }
 
@@ -36,6 +45,8 @@ extension OpenReplica {
         .peers(known: known, milliseconds: Self.patience), as: PeersReport.self)
       let states = news.peers.map { "\($0.id) \($0.state.rawValue)" }
       return (states, states == known ? [] : [news.peers])
+    } inFile: { (_) async throws(FlotillaError) in
+      nil
     }
   }
 
@@ -51,6 +62,12 @@ extension OpenReplica {
         since: last, tables: tables, within: .milliseconds(Self.patience))
       let isTold = last == nil || news.reset || !news.changes.isEmpty
       return (news.cursor, isTold ? [news] : [])
+    } inFile: { (replica) async throws(FlotillaError) in
+      guard cursor == nil else { return nil }
+      let news = try await replica.withFile { store throws(StoreError) in
+        Changes(try store.feed.changes(after: nil, limit: 1, at: Uptime.wall, of: nil))
+      }
+      return (place: .some(news.cursor), elements: [news])
     }
   }
 }
@@ -59,7 +76,7 @@ extension OpenReplica {
 ///
 /// It begins where things stand when it is made. What follows is asked for when the reader wants
 /// it, so one that takes its time loses none that the node keeps, and nothing piles up. While the
-/// replica is suspended the reader waits.
+/// replica is suspended the reader waits, and it is in the file where things stood before.
 private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable {
   typealias Failure = FlotillaError
   /// What there is, and the place behind it.
@@ -73,13 +90,15 @@ private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable
 
   init(
     owner: OpenReplica, start: Place,
-    ask: @escaping @Sendable (OpenReplica, Place) async throws(FlotillaError) -> Step
+    ask: @escaping @Sendable (OpenReplica, Place) async throws(FlotillaError) -> Step,
+    inFile: @escaping @Sendable (Replica) async throws(FlotillaError) -> Step?
   ) {
     (self.owner, self.start, self.ask) = (owner, start, ask)
     first = Task {
       do throws(FlotillaError) {
         return .success(try await ask(owner, start))
       } catch {
+        if error.passes, let step = try? await inFile(owner.replica) { return .success(step) }
         return .failure(error)
       }
     }

@@ -47,14 +47,17 @@ extension Node {
     }
   }
 
-  /// They are told in the order of the edits, so those above the first that waits were not.
   private func lastTold() async throws(FlotillaError) -> UInt64 {
     try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in
-        if let first = try store.verdicts.firstWaiting() { return max(first, 1) - 1 }
-        return try store.verdicts.lastSettled() ?? store.position.frontier[store.own]
-      }
+      try await store.run { (store) throws(StoreError) in try Self.lastTold(by: store) }
     }
+  }
+
+  /// The edit after which verdicts are yet to be told. They are told in the order of the edits, so
+  /// those above the first that waits were not.
+  static func lastTold(by store: Store) throws(StoreError) -> UInt64 {
+    if let first = try store.verdicts.firstWaiting() { return max(first, 1) - 1 }
+    return try store.verdicts.lastSettled() ?? store.position.frontier[store.own]
   }
 
   /// Waits until the state of a peer is another than was known.

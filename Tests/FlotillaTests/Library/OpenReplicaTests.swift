@@ -313,6 +313,29 @@ import Testing
     }
   }
 
+  @Test func `begins where things stood when they were asked for, also while suspended`()
+    async throws
+  {
+    try await TestSite.with { site in
+      let a = try await site.replica("a")
+      let open = try await Replica.open(a.path, options: options())
+      let start = try await open.nextChanges(since: nil).cursor
+      _ = try await open.save(["id": .text("1")], in: "item")
+      _ = try await open.nextChanges(since: start)
+      await open.suspend()
+      let changes = open.changes()
+      // A reader that has waited knows where it begins.
+      let begin = try await take(1, of: changes)
+      #expect(begin.first?.changes.isEmpty == true && begin.first?.reset == false)
+      _ = try await open.save(["id": .text("2")], in: "item")
+      try await open.resume()
+      let told = try await take(2, of: changes)
+      #expect(told.map(\.cursor).first == begin.first?.cursor)
+      #expect(told.last?.changes.map { $0.key["id"] } == [.text("2")])
+      await open.close()
+    }
+  }
+
   private func take<Element: Sendable>(
     _ count: Int, of stream: some AsyncSequence<Element, FlotillaError>
   ) async throws -> [Element] {
