@@ -45,13 +45,19 @@ package struct OwnStanding: Sendable {
     return min(known.right, token.right(to: known.first, here: known.here))
   }
 
-  /// A token of a version before with the first names of its tables, as far as they are here.
+  /// A token of a version before with the first names of its tables. One that names a table that is
+  /// not known here stays as it is: it may come yet, under either name.
   func renamed(_ token: AccessToken) -> AccessToken {
     guard token.namesFirst != true else { return token }
+    var rights: [String: TableRight] = [:]
+    for (name, right) in token.tables {
+      guard let table = name == AccessToken.everything ? name : first(of: name) else {
+        return token
+      }
+      rights[table] = min(right, rights[table] ?? right)
+    }
     var token = token
-    let rights = token.tables.map { (first(of: $0.key) ?? $0.key, $0.value) }
-    token.tables = Dictionary(rights) { min($0, $1) }
-    token.namesFirst = true
+    (token.tables, token.namesFirst) = (rights, true)
     return token
   }
 

@@ -104,8 +104,12 @@ extension Replica {
     }
   }
 
-  /// Writes tokens of a version before with the first names of their tables.
-  package func renameTokens(by standing: OwnStanding) async throws(FlotillaError) {
+  /// Writes tokens of a version before with the first names of their tables; nothing if that leaves
+  /// this one as it is.
+  package func renameTokens(
+    for token: AccessToken, by standing: OwnStanding
+  ) async throws(FlotillaError) {
+    guard standing.renamed(token) != token else { return }
     try await onTokens { tokens in tokens = tokens.map(standing.renamed) }
   }
 

@@ -148,11 +148,13 @@ final class GatewayDatabase: Sendable {
 
   /// The same, by the hash of the token.
   func token(hash: String) async throws(Problem) -> AccessToken? {
-    if try tokens().contains(where: { $0.namesFirst != true }) {
-      // While the file cannot be written they are worth less.
-      try? await replica.renameTokens(by: try await standing())
+    guard var token = try tokens().first(where: { $0.hash == hash }) else { return nil }
+    if token.namesFirst != true {
+      // While the file cannot be written it is worth less.
+      try? await replica.renameTokens(for: token, by: try await standing())
+      guard let now = try tokens().first(where: { $0.hash == hash }) else { return nil }
+      token = now
     }
-    guard let token = try tokens().first(where: { $0.hash == hash }) else { return nil }
     if token.expires != nil, token.isOver(at: try await standing().siteTime) { return nil }
     return token
   }
