@@ -100,8 +100,8 @@ package struct OpenFolder: ~Copyable {
   /// Has the names in it on disk: without that a power cut may bring back what was replaced.
   ///
   /// "Calling fsync() does not necessarily ensure that the entry in the directory containing the
-  /// file has also reached disk" (fsync(2)). Only a disk that fails, or is full, is a failure: where
-  /// a file system has no such call, or no right to it is given, nobody can do more.
+  /// file has also reached disk" (fsync(2)). Only a disk that fails, or is full, is a failure:
+  /// where a file system has no such call, or no right to it is given, nobody can do more.
   func sync() -> Bool { fsync(descriptor) == 0 || !Self.isFailure(errno) }
 
   static func isFailure(_ code: Int32) -> Bool { [EIO, ENOSPC, EDQUOT].contains(code) }

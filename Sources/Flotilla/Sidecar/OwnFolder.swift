@@ -11,8 +11,8 @@ enum OwnFolder {
     return lstat(path, &status) == 0
   }
 
-  /// Makes it for the owner of what else is in the same folder by the name `neighbour`, "." for that
-  /// folder itself; false if it was there, and is that owner's alone.
+  /// Makes it for the owner of what else is in the same folder by the name `neighbour`, "." for
+  /// that folder itself; false if it was there, and is that owner's alone.
   static func make(_ path: String, forOwnerOf neighbour: String) throws(FlotillaError) -> Bool {
     guard let place = OpenFolder(OwnFile.folder(of: path)) else {
       throw FlotillaError.file("cannot make the folder \(path)")
