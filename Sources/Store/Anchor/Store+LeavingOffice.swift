@@ -91,8 +91,7 @@ extension Store {
       !item.version.numbering.parents.isEmpty
     {
       try kinship.moving.put(
-        MovingRows.Item(
-          table: item.table, key: item.key, version: item.version, entry: entry))
+        MovingRows.Item(table: item.table, key: item.key, version: item.version), entry)
     }
   }
 }

@@ -157,7 +157,7 @@ extension Store {
     let leavesOfficeWork = try hasOfficeWork()
     let more =
       try isUnfolded || leavesOfficeWork || deletions.isSweeping || settlement.isMakingWay
-      || settlement.isRecalling
+      || settlement.isRecalling || kinship.isUnfinished
     let news = judged.news(since: edits.judgedBefore)
     let isNew = office.certifies && judged.term == office.term && judged != edits.judgedBefore
     var push = more ? nil : edits.push(own, judged: isNew ? news : nil)

@@ -249,6 +249,19 @@ struct ConflictLog {
       [.integer(id), .blob(next.bytes), .integer(Int64(rows))])
   }
 
+  /// More rows have followed it.
+  func noteFollowed(_ edit: Dot, rows: Int) throws(SQLiteError) {
+    try connection.run(
+      """
+      UPDATE _flotilla_rekeyed SET rows = rows + ?3
+      WHERE id IN (SELECT id FROM _flotilla_conflict WHERE origin = ?1 AND seq = ?2)
+      """,
+      [
+        .integer(Int64(bitPattern: edit.origin.rawValue)), .integer(Int64(edit.seq)),
+        .integer(Int64(rows)),
+      ])
+  }
+
   /// The row that went on under that key has its own again.
   func noteReturned(_ table: String, from key: Key) throws(SQLiteError) {
     try connection.run(

@@ -49,7 +49,7 @@ extension Store {
       guard try !hasOfficeWork(), !deletions.isSweeping, !settlement.isMakingWay else {
         return (true, true, false)
       }
-      return (true, true, try !settlement.isRecalling)
+      return (true, true, try !settlement.isRecalling && !kinship.hasMore)
     }
     if isEmpty { journal.settle(at: now) }
     if isQuiet || isFolded && extent == .written {

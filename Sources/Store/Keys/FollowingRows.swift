@@ -74,7 +74,7 @@ extension Version {
 
 extension Shelf {
   /// Rows of a table that wait for a constraint or for another row, with their versions.
-  fileprivate func parked(
+  func parked(
     in table: Int64, _ versions: VersionTable
   ) throws(SQLiteError) -> [(Key, Version)] {
     let why = [Why.constraint, .reference, .parent].map { literal($0.rawValue) }

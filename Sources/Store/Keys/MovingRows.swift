@@ -8,7 +8,6 @@ final class MovingRows {
     var table: Int64
     var key: Key
     var version: Version
-    var entry: Shelf.Entry
   }
 
   private let connection: Connection
@@ -42,10 +41,10 @@ final class MovingRows {
   }
 
   /// Keeps a row; of one row the latest of each author.
-  func put(_ item: Item) throws(SQLiteError) {
+  func put(_ item: Item, _ entry: Shelf.Entry) throws(SQLiteError) {
     hasNew = true
     try remove(table: item.table, item.key, item.version.dot.origin)
-    let row = Shelf.encode(item.entry)
+    let row = Shelf.encode(entry)
     count += try versions.insert(
       Self.insert, item.version, table: item.table, key: item.key, .blob(row))
     bytes += row.count
@@ -81,9 +80,9 @@ final class MovingRows {
       renamed.version.dot = names.edit(item.version.dot, &numbers)
       (renamed.version.created, renamed.version.createdAt) = (row.dot, row.at)
       renamed.version.numbering = names.rename(item.version.numbering, &numbers)
-      guard renamed.version != item.version else { continue }
+      guard renamed.version != item.version, let entry = try entry(item) else { continue }
       try remove(item)
-      try put(renamed)
+      try put(renamed, entry)
     }
   }
 
@@ -93,22 +92,29 @@ final class MovingRows {
     try reload()
   }
 
-  /// All of them, in the order of table and key.
+  /// What such a row says.
+  func entry(_ item: Item) throws(SQLiteError) -> Shelf.Entry? {
+    guard let number = versions.origins.knownNumber(of: item.version.dot.origin) else { return nil }
+    let row = try connection.row(
+      "SELECT row FROM _flotilla_moving WHERE tbl = ? AND key = ? AND origin = ?",
+      [.integer(item.table), .blob(item.key.bytes), .integer(number)])
+    return row?[0].blob.flatMap { Shelf.decode($0, .constraint) }
+  }
+
+  /// All of them, in the order of table and key. What they say may be long, and is read of those
+  /// alone that are made again.
   func all() throws(SQLiteError) -> [Item] {
     guard count > 0 else { return [] }
     return try connection.with(
-      "SELECT \(VersionTable.columns), tbl, key, row FROM _flotilla_moving ORDER BY tbl, key", []
+      "SELECT \(VersionTable.columns), tbl, key FROM _flotilla_moving ORDER BY tbl, key", []
     ) { (statement) throws(SQLiteError) in
       var items: [Item] = []
       while try statement.step() {
-        guard let version = versions.version(from: statement, at: 0),
-          let entry = Shelf.decode(statement.bytes(VersionTable.columnCount + 2), .constraint)
-        else { continue }
+        guard let version = versions.version(from: statement, at: 0) else { continue }
         items.append(
           Item(
             table: statement.integer(VersionTable.columnCount),
-            key: Key(bytes: statement.bytes(VersionTable.columnCount + 1)), version: version,
-            entry: entry))
+            key: Key(bytes: statement.bytes(VersionTable.columnCount + 1)), version: version))
       }
       return items
     }

@@ -8,6 +8,7 @@ extension Rekeying {
       guard let table = store.tables.byID[link.child], store.mayWrite(table) else { continue }
       let meant = move.place.created
       for key in try children(of: move.place.key, by: link, meant, table) {
+        if isFull { return }
         guard let version = try store.versions.version(table: table.id, key: key),
           isMine(version, move, link),
           let entry = try store.contents.content(of: version, table, key)
@@ -20,15 +21,19 @@ extension Rekeying {
       let place = move.isOwn ? move.place : nil
       for (item, isItself) in following.moving(in: table.id, meant, at: place) {
         guard isItself || isMine(item.version, move, link) else { continue }
+        if isFull { return }
+        try startOnce(item)
+        guard let entry = try store.kinship.moving.entry(item) else { continue }
         let standing = try store.versions.version(table: item.table, key: item.key)
         try repoint(
           Row(
-            table: table, key: item.key, version: item.version, before: item.entry,
-            entry: item.entry, item: item, isFree: standing?.isDeleted ?? true, next: item.key),
-          Name(table: item.table, key: item.key, origin: item.version.dot.origin), move, link)
+            table: table, key: item.key, version: item.version, before: entry, entry: entry,
+            item: item, isFree: standing?.isDeleted ?? true, next: item.key),
+          name(of: item), move, link)
       }
       for waiting in try following.pending(in: table.id, meant)
       where isMine(waiting.version, move, link) {
+        if isFull { return }
         let standing = try store.versions.version(table: table.id, key: waiting.key)
         guard standing?.isDeleted ?? true, let entry = try store.pending.entry(waiting)
         else { continue }
@@ -76,6 +81,7 @@ extension Rekeying {
     else { return }
     row.entry.values[place].value = number.asNumber(like: row.before.values[place].value)
     if let root = move.root { row.roots.insert(root) }
+    if let loser = move.loser { row.losers.insert(loser) }
     let isNumbered = parentage.numbered.contains(row.table.id)
     if isNumbered, row.item != nil, !row.isFree, row.next == row.key {
       // Equal content under another parent: it is another row after all.
@@ -89,7 +95,7 @@ extension Rekeying {
       guard var made = rows[name] else { return }
       if move.root != nil { roots.removeLast() }
       made.entry.values.replaceSubrange(1..., with: kept.values.dropFirst())
-      made.roots = row.roots
+      (made.roots, made.losers) = (row.roots, row.losers)
       return put(made, name)
     }
     let keyValues = Array(row.entry.values.prefix(row.entry.keyCount).map(\.value))
@@ -103,7 +109,9 @@ extension Rekeying {
     row.next = next
     put(row, name)
     if isNumbered, hasMoved || isNew {
-      add(Move(place: self.place(of: row), next: next, isOwn: true, root: move.root))
+      add(
+        Move(
+          place: self.place(of: row), next: next, isOwn: true, root: move.root, loser: move.loser))
     }
   }
 }

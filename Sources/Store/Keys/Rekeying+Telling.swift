@@ -44,6 +44,9 @@ extension Rekeying {
       try logCollision(row.version, row.before, row.table, row.key, under: row.key)
       try store.conflicts.noteRekeyed(row.version.first, next: row.next, rows: moved)
     }
+    for (loser, more) in Dictionary(grouping: rows.values.flatMap(\.losers), by: { $0 }) {
+      try store.conflicts.noteFollowed(loser, rows: more.count)
+    }
   }
 
   /// What is left: rows that somebody else has to make again, and rows that no other has to follow.
@@ -51,8 +54,7 @@ extension Rekeying {
     _ items: [MovingRows.Item], _ edits: inout Edits, _ application: inout Application
   ) throws {
     for item in items {
-      let name = Name(table: item.table, key: item.key, origin: item.version.dot.origin)
-      if let row = rows[name], row.isFree || row.next != row.key {
+      if let row = rows[name(of: item)], row.isFree || row.next != row.key {
         guard row.isFree else { continue }
         try store.conflicts.noteRekeyed(item.version.first, next: row.next, rows: 0)
         continue
@@ -63,13 +65,19 @@ extension Rekeying {
         let entry = try store.kinship.former.entry(place)
         try takeAlong(item, entry?.edit, next.key, &edits, &application)
         try store.kinship.moving.remove(item)
-      } else if store.kinship.isComplete, store.viewpoint.isOwn(item.version.created.origin),
-        try !isAwaited(item)
-      {
+      } else if try isGivenUp(item) {
         try giveUp(item)
         try store.kinship.moving.remove(item)
       }
     }
+  }
+
+  /// Whether a row is not made again: it need not be, or its author was shut out.
+  private func isGivenUp(_ item: MovingRows.Item) throws -> Bool {
+    let author = item.version.created.origin
+    if store.kinship.revoked.contains(author) { return true }
+    guard store.kinship.isComplete, store.viewpoint.isOwn(author) else { return false }
+    return try !isAwaited(item)
   }
 
   /// Whether a row may yet have to follow one to which it refers, and which somebody else has to
@@ -93,13 +101,12 @@ extension Rekeying {
 
   /// Whether a row means one that is deleted, and is not made again: nobody waits for that.
   private func refersToDeleted(_ item: MovingRows.Item, _ table: ReplicaTable) throws -> Bool {
-    try parentage.meant(by: item.version, item.entry, table, among: store.tables)
-      .contains { meant in
-        guard try isGone(meant.place), case .here = try store.moved.whereabouts(meant.place)
-        else { return false }
-        return try store.pending.all(table: meant.parent.id, key: meant.key)
-          .allSatisfy { $0.version.isDeleted }
-      }
+    try meant(by: item, table).contains { meant in
+      guard try isGone(meant.place), case .here = try store.moved.whereabouts(meant.place)
+      else { return false }
+      return try store.pending.all(table: meant.parent.id, key: meant.key)
+        .allSatisfy { $0.version.isDeleted }
+    }
   }
 
   /// The maker of a row has given it a fresh key without knowing what this replica had written in
@@ -110,20 +117,21 @@ extension Rekeying {
   ) throws {
     guard store.viewpoint.isOwn(item.version.edit.origin),
       let table = store.tables.byID[item.table],
-      let standing = try store.versions.version(table: item.table, key: next)
+      let standing = try store.versions.version(table: item.table, key: next),
+      let before = try store.kinship.moving.entry(item)
     else { return }
     if taken != item.version.edit {
       guard let taken, item.version.hasSeen(taken),
         standing.created == standing.edit, !standing.isDeleted
       else { return }
-      var content = item.entry
+      var content = before
       pointToItself(&content, item.version, table, from: item.key, to: next)
       try renewReferences(&content, item.version, table)
       for (place, value) in (next.values ?? []).enumerated() {
         content.values[place].value = value
       }
       let row = Row(
-        table: table, key: next, version: standing, edit: item.version, before: item.entry,
+        table: table, key: next, version: standing, edit: item.version, before: before,
         entry: content, next: next)
       try make(row, &edits, &application)
     }
@@ -149,12 +157,13 @@ extension Rekeying {
   /// No fresh key can be found, or what it refers to has not moved: it is one row, written twice.
   private func giveUp(_ item: MovingRows.Item) throws {
     guard let table = store.tables.byID[item.table],
-      let standing = try store.versions.version(table: item.table, key: item.key)
+      let standing = try store.versions.version(table: item.table, key: item.key),
+      let entry = try store.kinship.moving.entry(item)
     else { return }
     if standing.hash == item.version.hash {
       return try store.moved.noteTwin(item.version, of: standing, table, item.key)
     }
-    try logCollision(item.version, item.entry, table, item.key, under: item.key)
+    try logCollision(item.version, entry, table, item.key, under: item.key)
   }
 
   /// Puts a row into the conflict log that has given way to the one that stands under a key.

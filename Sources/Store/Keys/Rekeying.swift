@@ -12,6 +12,8 @@ struct Rekeying {
     var isOwn: Bool
     /// Which of the losers it follows from.
     var root: Int?
+    /// The same of one that was made again in a transaction before.
+    var loser: Dot?
   }
 
   /// A row that is written again.
@@ -32,6 +34,7 @@ struct Rekeying {
     var isFree = false
     var next: Key
     var roots: Set<Int> = []
+    var losers: Set<Dot> = []
 
     /// Whose references it has.
     var source: Version { edit ?? version }
@@ -56,6 +59,8 @@ struct Rekeying {
   var roots: [Name] = []
   private var keys: FreshKeys
   private let items: [MovingRows.Item]
+  /// Of these, what was looked at.
+  private(set) var started: Set<Name> = []
   var following: FollowingRows
 
   init(_ store: Store, _ parentage: Parentage, at now: Instant) throws {
@@ -69,22 +74,43 @@ struct Rekeying {
     let (news, returns) = (store.kinship.news, store.kinship.returns)
     store.kinship.end()
     for (from, to) in returns { try giveBack(from, to) }
-    for item in items { try start(item) }
+    for item in items where !isFull { try startOnce(item) }
+    for rest in store.kinship.takeUnfinished() { try heard(rest.place, loser: rest.loser) }
     for place in news { try heard(place) }
     var steps = 0
-    while steps < queue.count, steps < 100_000 {
-      let place = queue[steps]
-      steps += 1
-      if let move = moves[place] { try follow(move) }
+    while steps < queue.count, !isFull {
+      if let move = moves[queue[steps]] { try follow(move) }
+      if !isFull { steps += 1 }
     }
+    let before = edits.count
     var application = Application()
     try write(&edits, &application)
     try tell()
-    try settle(items, &edits, &application)
+    try settle(items.filter { started.contains(name(of: $0)) }, &edits, &application)
     try store.settlement.settle(&application)
+    // What nothing has come of would come to nothing again.
+    if isFull, edits.count > before { store.kinship.goOn(with: queue[steps...].map(unfinished)) }
   }
 
-  private mutating func heard(_ place: FormerKeys.Place) throws {
+  /// As many rows are written in one transaction as are parked in one: a single row may have any
+  /// number of them move, and programs wait for the write lock.
+  var isFull: Bool { order.count >= store.pace.parkedRows }
+
+  private func unfinished(_ place: FormerKeys.Place) -> Kinship.Unfinished {
+    let move = moves[place]
+    let root = move?.root.flatMap { rows[roots[$0]]?.version.first }
+    return Kinship.Unfinished(place: place, loser: move?.loser ?? root)
+  }
+
+  func name(of item: MovingRows.Item) -> Name {
+    Name(table: item.table, key: item.key, origin: item.version.dot.origin)
+  }
+
+  mutating func startOnce(_ item: MovingRows.Item) throws {
+    if started.insert(name(of: item)).inserted { try start(item) }
+  }
+
+  private mutating func heard(_ place: FormerKeys.Place, loser: Dot? = nil) throws {
     guard moves[place] == nil else { return }
     let stands = try self.stands(place)
     // Where nobody ever was the anchor no row goes back: long chains need not be walked through.
@@ -101,7 +127,7 @@ struct Rekeying {
     add(
       Move(
         place: place, next: moves[next]?.next ?? next.key,
-        isOwn: store.viewpoint.isOwn(next.created.origin), root: nil))
+        isOwn: store.viewpoint.isOwn(next.created.origin), root: nil, loser: loser))
   }
 
   /// Whether a row still stands where it is said to have left. Unless the anchor says so, nothing
@@ -138,12 +164,12 @@ struct Rekeying {
       else {
         return
       }
+      guard let entry = try store.kinship.moving.entry(item) else { return }
       try store.conflicts.noteReturned(table.name, from: from.key)
       giveBack(
         Row(
-          table: table, key: item.key, version: item.version, before: item.entry,
-          entry: item.entry, item: item, next: place.key),
-        Name(table: item.table, key: item.key, origin: item.version.dot.origin))
+          table: table, key: item.key, version: item.version, before: entry, entry: entry,
+          item: item, next: place.key), name(of: item))
       return add(Move(place: from, next: place.key, isOwn: true, root: nil))
     }
     // It has moved already, and leaves the key where it went: it is made again from there.
@@ -159,8 +185,7 @@ struct Rekeying {
     else { return }
     // The anchor has not taken it for the sake of what it refers to: it follows that.
     if standing.isDeleted, store.office.isHeld {
-      let meant = parentage.meant(
-        by: item.version, item.entry, table, among: store.tables)
+      let meant = try meant(by: item, table)
       guard try meant.allSatisfy(isInPlace) else {
         for row in meant { try heard(row.place) }
         return
@@ -186,7 +211,7 @@ struct Rekeying {
           table: table, key: item.key, version: standing, before: content, entry: content,
           next: item.key))
     }
-    putAgain(item, table)
+    try putAgain(item, table)
   }
 
   /// A row whose key holds the number of another one has it again once that is free: what was under
@@ -200,18 +225,24 @@ struct Rekeying {
     if parentage.derived.contains(table.id) {
       guard try isInPlace(item.version, table, under: item.key) else { return }
     } else {
-      let meant = parentage.meant(by: item.version, item.entry, table, among: store.tables)
+      let meant = try meant(by: item, table)
       guard try !meant.isEmpty && meant.allSatisfy(isInPlace) else { return }
     }
-    putAgain(item, table)
+    try putAgain(item, table)
   }
 
-  private mutating func putAgain(_ item: MovingRows.Item, _ table: ReplicaTable) {
+  private mutating func putAgain(_ item: MovingRows.Item, _ table: ReplicaTable) throws {
+    guard let entry = try store.kinship.moving.entry(item) else { return }
     put(
       Row(
-        table: table, key: item.key, version: item.version, before: item.entry,
-        entry: item.entry, item: item, isFree: true, next: item.key),
-      Name(table: item.table, key: item.key, origin: item.version.dot.origin))
+        table: table, key: item.key, version: item.version, before: entry, entry: entry,
+        item: item, isFree: true, next: item.key), name(of: item))
+  }
+
+  /// The rows that one means which has lost its key.
+  func meant(by item: MovingRows.Item, _ table: ReplicaTable) throws -> [Parentage.Meant] {
+    guard let entry = try store.kinship.moving.entry(item) else { return [] }
+    return parentage.meant(by: item.version, entry, table, among: store.tables)
   }
 
   private func isInPlace(_ meant: Parentage.Meant) throws -> Bool {
@@ -269,19 +300,21 @@ struct Rekeying {
   func isForMe(_ version: Version, under standing: Version) -> Bool {
     if store.viewpoint.isOwn(version.created.origin) { return true }
     return store.kinship.gone.contains(version.created.origin)
+      && !store.kinship.revoked.contains(version.created.origin)
       && store.viewpoint.isOwn(standing.created.origin)
   }
 
   mutating func renumber(
     _ item: MovingRows.Item, _ table: ReplicaTable, root: Int
   ) throws {
-    let name = Name(table: item.table, key: item.key, origin: item.version.dot.origin)
+    let name = name(of: item)
     let moves = item.version.numbering.former.count
-    guard let next = try keys.next(of: table, for: item.version.created, moves: moves)
+    guard let entry = try store.kinship.moving.entry(item),
+      let next = try keys.next(of: table, for: item.version.created, moves: moves)
     else { return }
     var row = Row(
-      table: table, key: item.key, version: item.version, before: item.entry,
-      entry: item.entry, item: item, next: next)
+      table: table, key: item.key, version: item.version, before: entry, entry: entry, item: item,
+      next: next)
     row.entry.values[0].value = next.values?.first ?? .null
     roots.append(name)
     put(row, name)

@@ -9,6 +9,12 @@ extension Store {
     set { kinship.gone = newValue }
   }
 
+  /// Of these, those of members that were revoked.
+  package var revoked: Set<Origin> {
+    get { kinship.revoked }
+    set { kinship.revoked = newValue }
+  }
+
   /// What a version says of its key and of the rows that it refers to; `value` gives a column of
   /// the shape. `isKept`: nobody has written that column since what the version is made over.
   func keyNote(
@@ -148,12 +154,14 @@ extension Store {
     }
     let isMaker = viewpoint.isOwn(loser.created.origin)
     let isWriter = viewpoint.isOwn(loser.edit.origin)
-    let isHeir = viewpoint.isOwn(winner.created.origin) && !office.isHeld
+    let isHeir =
+      viewpoint.isOwn(winner.created.origin) && !office.isHeld
+      && !kinship.revoked.contains(loser.created.origin)
     guard isMaker || isWriter || isHeir, mayWrite(table), let content,
       isMaker || isWriter || kinship.moving.hasRoom(for: content)
     else { return false }
     try kinship.moving.put(
-      MovingRows.Item(table: table.id, key: key, version: loser, entry: content))
+      MovingRows.Item(table: table.id, key: key, version: loser), content)
     guard loser.hash != winner.hash else { return true }
     if !isMaker, isWriter {
       try conflicts.put(
@@ -165,13 +173,33 @@ extension Store {
 
   /// Makes rows that lost their key again, and lets those follow that refer to them.
   func rekey(_ edits: inout Edits, at now: Instant) throws {
-    guard kinship.isDue, try isSettled() else { return }
+    guard kinship.isDue, !kinship.isLaidDown, try isSettled() else { return }
+    let parentage = try kinship.parentage(tables)
+    if kinship.isReread { try hearOfWaiting(parentage) }
     // What is found out on the way may be news in turn.
     for _ in 0..<8 {
-      var rekeying = try Rekeying(self, try kinship.parentage(tables), at: now)
+      var rekeying = try Rekeying(self, parentage, at: now)
       try rekeying.run(&edits)
-      if kinship.news.isEmpty { break }
+      if kinship.news.isEmpty || kinship.isLaidDown { break }
+    }
+    if kinship.isLaidDown {
+      kinship.goOn(with: kinship.news.map { Kinship.Unfinished(place: $0) })
     }
     kinship.end()
+  }
+
+  /// Rows may wait that were to follow others when this file was closed.
+  private func hearOfWaiting(_ parentage: Parentage) throws {
+    kinship.isReread = false
+    guard !kinship.former.isEmpty else { return }
+    for table in tables.tracked where !parentage.links(of: table.id).isEmpty {
+      for (key, version) in try shelf.parked(in: table.id, versions) {
+        guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
+        for meant in parentage.meant(by: version, entry, table, among: tables)
+        where try kinship.former.entry(meant.place)?.next != nil {
+          kinship.hear(of: meant.place)
+        }
+      }
+    }
   }
 }

@@ -370,6 +370,40 @@ import Testing
     }
   }
 
+  /// The others hear of it before they get its row, or afterwards.
+  @Test(arguments: [false, true])
+  func `what a revoked member has lost is in the log, and nobody makes it again`(
+    isKnown: Bool
+  ) throws {
+    let replicas = try Self.site(3)
+    try replicas[0].write("INSERT INTO patient VALUES (2, 'Ann')")
+    try replicas[0].foldAll()
+    Self.later(replicas[1], than: replicas)
+    try replicas[1].write("INSERT INTO patient VALUES (2, 'Bob')")
+    try replicas[1].foldAll()
+    let left = [replicas[0], replicas[2]]
+    if !isKnown {
+      try replicas[0].pull(from: replicas[1])
+      #expect(replicas[0].store.kinship.moving.count == 1)
+    }
+    for replica in left {
+      replica.store.departed = [replicas[1].origin]
+      (replica.store.left, replica.store.revoked) = ([replicas[1].origin], [replicas[1].origin])
+    }
+    if isKnown { try replicas[0].pull(from: replicas[1]) }
+    try replicas[2].write("INSERT INTO patient VALUES (9, 'Eve')")
+    try Self.settle(left)
+    for replica in left {
+      #expect(
+        try replica.application.prepareRows("SELECT name FROM patient ORDER BY id") == [
+          "Ann", "Eve",
+        ])
+    }
+    #expect(replicas[0].store.kinship.moving.count == 0)
+    let log = try replicas[0].store.conflicts.list("WHERE state = 'open'", [])
+    #expect(log.map(\.reason) == [isKnown ? "unseen" : Reason.keyCollision.name])
+  }
+
   @Test func `a long journal is folded from its end, and children know their parents`() throws {
     let schema = Self.clinic
     let replicas = try (1...2).map {
