@@ -6,6 +6,16 @@ import Testing
 
 /// What a patrol finds due.
 @Suite struct PatrolTimesTests {
+  @Test func `others hear of keys that change once a minute, and of the last change`() {
+    var times = PatrolTimes(asleep: 0)
+    #expect(times.takeKeys(isNews: true, at: 0))
+    for now in [1_000, 2_000, 59_999] as [Int64] {
+      #expect(!times.takeKeys(isNews: true, at: now))
+    }
+    #expect(times.takeKeys(isNews: false, at: PatrolTimes.keysPause))
+    #expect(!times.takeKeys(isNews: false, at: 3 * PatrolTimes.keysPause))
+  }
+
   @Test func `logs, replaced rows and the time of the site have their turns`() {
     var it = PatrolTimes(asleep: 0)
     let trims = [3_600_000, 3_600_001, 7_200_001, 7_200_002].map { it.takeTrim(at: $0) }

@@ -56,18 +56,21 @@ struct AuthorBook: Sendable {
   }
 
   /// Whose authors cannot look after their edits any more: lives that are over, and of these the
-  /// ones of members that have left or were shut out.
-  func departed(from roll: Roll) -> (all: Set<Origin>, left: Set<Origin>) {
-    var (all, left): (Set<Origin>, Set<Origin>) = ([], [])
+  /// ones of members that have left or were shut out, and the latter.
+  func departed(
+    from roll: Roll
+  ) -> (all: Set<Origin>, left: Set<Origin>, revoked: Set<Origin>) {
+    var (all, left, revoked): (Set<Origin>, Set<Origin>, Set<Origin>) = ([], [], [])
     for (node, lives) in lives {
       let isMember = roll.member(node) != nil
       for life in lives where !isMember || (present[node] ?? life) != life {
         let origin = Origin.of(node, life: life, .openSSL)
         all.insert(origin)
         if !isMember { left.insert(origin) }
+        if !isMember, !roll.hasLeft(node) { revoked.insert(origin) }
       }
     }
-    return (all, left)
+    return (all, left, revoked)
   }
 
   /// The names by which the site knows authors, this node among them, where the file has others.

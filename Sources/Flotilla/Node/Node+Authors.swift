@@ -37,6 +37,7 @@ extension Node {
     await store.tell {
       $0.departed = departed.all
       $0.left = departed.left
+      $0.revoked = departed.revoked
     }
   }
 
