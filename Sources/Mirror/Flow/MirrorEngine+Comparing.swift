@@ -96,7 +96,7 @@ extension MirrorEngine {
       publish()
       try await flow(session)
     }
-    if Task.isCancelled { throw .again("it was ended") }
+    try goOn()
     let count = try await lacking + settle(comparison, policy, session)
     guard session.resting[link.number] == nil else { return nil }
     if comparison.serverRows > 0 { try release(before, but: comparison, session) }
@@ -177,6 +177,7 @@ extension MirrorEngine {
         try await renewIfDue(session)
       }
     }
+    try goOn()
     try hold(
       comparison.misfits.map {
         (MirroredRow(comparison.link, key: [.string($0.key)], row: nil), $0.reason)
@@ -198,7 +199,13 @@ extension MirrorEngine {
       last = keys.last
       try await renewIfDue(session)
     }
+    try goOn()
     return count
+  }
+
+  /// Whoever ends the work in the middle of it has not done it.
+  private func goOn() throws(MirrorError) {
+    if Task.isCancelled { throw .again("it was ended") }
   }
 
   /// Holds rows of the server, as many as are known at most.
