@@ -82,6 +82,22 @@ extension MirrorState {
   }
 }
 
+extension MirrorState {
+  /// So old, in ms, what is said each second may be: a large transaction may take a while.
+  private static let oldest: Int64 = 15_000
+
+  /// What is in the way, and since when. A state that is old was not written: it may say that
+  /// nothing waits while nobody can tell.
+  fileprivate func obstacle(
+    at now: Int64, in folder: String
+  ) -> (words: String?, since: Int64?) {
+    guard phase == .following, trouble == nil, now - written > Self.oldest else {
+      return (trouble, troubleSince)
+    }
+    return ("it has written nothing of how far it is; is there room in \(folder)?", written)
+  }
+}
+
 extension ServerMirror {
   /// The same as `report`, without counting what waits; nil if nothing is mirrored.
   public func briefReport() async throws(FlotillaError) -> MirrorReport? {
@@ -109,10 +125,11 @@ extension ServerMirror {
     if !isAtWork, counts { behind = await waiting(settings, state) }
     let seconds = isAtWork ? state.behindSince.map { max(0, Int((now - $0) / 1_000)) } ?? 0 : 0
     let address = try ServerAddress(settings.url)
+    let obstacle = state.obstacle(at: now, in: replica.folder)
     return MirrorReport(
       server: address.text, state: phase, since: Self.text(state.since == 0 ? nil : state.since),
-      trouble: isAtHand ? state.trouble : nil,
-      trouble_since: isAtHand ? Self.text(state.troubleSince) : nil,
+      trouble: isAtHand ? obstacle.words : nil,
+      trouble_since: isAtHand ? Self.text(obstacle.since) : nil,
       tables: Self.names(settings, state),
       stopped: state.stopped.map { MirrorReport.Stopped(table: $0.table, reason: $0.reason) },
       behind_rows: behind, behind_seconds: seconds,
@@ -123,7 +140,7 @@ extension ServerMirror {
       differences: state.differences, progress: state.progress,
       in_sync: phase == MirrorState.Phase.following.rawValue && state.behind == 0
         && state.takesIn != true && state.heldCount == 0 && state.stopped.isEmpty
-        && state.trouble == nil)
+        && obstacle.words == nil)
   }
 
   /// What the tables are called here by now.

@@ -42,6 +42,28 @@ struct `The words of a mirror` {
     }
   }
 
+  /// As on a disk that is full.
+  @Test func `are not that all is well where what it says of itself cannot be written`()
+    async throws
+  {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.isInSync()
+      try FileManager.default.createDirectory(
+        atPath: office.path("shop.db-flotilla/mirror-state.json.new/in-the-way"),
+        withIntermediateDirectories: true)
+      let isSaid = try await eventually {
+        let status = try await office.status()
+        return status["in_sync"] as? Bool == false
+          && (status["trouble"] as? String)?.contains("room") == true
+      }
+      #expect(isSaid)
+      try FileManager.default.removeItem(
+        atPath: office.path("shop.db-flotilla/mirror-state.json.new"))
+      try await office.isInSync()
+    }
+  }
+
   @Test func `tell how far it is: in the status, in the log and as figures`() async throws {
     try await Office.with { office in
       try await office.site(Self.schema)
