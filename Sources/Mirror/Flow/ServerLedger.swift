@@ -167,15 +167,13 @@ struct ServerLedger {
   /// What a process of this mirror held that has died is free as soon as its connection is gone.
   func enter() throws(ServerError) -> (state: State?, objection: String?) {
     try server.transaction { () throws(ServerError) in
-      let row = try server.rows(
+      let row = try lockedRow(
         of: 8,
         """
-        SELECT holder, node, session, until > CURRENT_TIMESTAMP(6), place, life, number,
+        holder, node, session, until > CURRENT_TIMESTAMP(6), place, life, number,
           host = \(Self.machine) AND NOT EXISTS (SELECT 1 FROM information_schema.processlist
             WHERE id = \(table("state")).connection)
-        FROM \(table("state")) WHERE site = ? FOR UPDATE
-        """, [.string(site)]
-      ).first
+        """)
       guard let row else {
         return (
           nil, "the server does not know this mirror; flotilla mirror DB take URL begins anew"
@@ -219,13 +217,8 @@ struct ServerLedger {
   /// end of it. `last` is the number of the transaction before, if this session has made one: a
   /// dump may have been loaded since. Gives the time of the server, in µs since 1970.
   func hold(after last: Int64?) throws(ServerError) -> Int64 {
-    let row = try server.rows(
-      of: 3,
-      """
-      SELECT session, CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000000 AS SIGNED), number
-      FROM \(table("state")) WHERE site = ? FOR UPDATE
-      """, [.string(site)]
-    ).first
+    let row = try lockedRow(
+      of: 3, "session, CAST(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(6)) * 1000000 AS SIGNED), number")
     guard row?[0].string == session else {
       throw .own("another process or node has taken the mirror over")
     }
@@ -233,6 +226,23 @@ struct ServerLedger {
       throw .own("an earlier state of the database was loaded while it was mirrored")
     }
     return row?[1].integer ?? 0
+  }
+
+  /// What stands of this mirror, locked until the end of the transaction. A connection that was
+  /// lost in the middle of one has it locked until the server hears of that, or ends it.
+  private func lockedRow(of width: Int, _ columns: String) throws(ServerError) -> [Value]? {
+    do throws(ServerError) {
+      return try server.rows(
+        of: width, "SELECT \(columns) FROM \(table("state")) WHERE site = ? FOR UPDATE",
+        [.string(site)]
+      ).first
+    } catch {
+      guard error.isLock else { throw error }
+      throw ServerError(
+        code: error.code,
+        message: "another transaction has the mirror's place locked. If it is of a connection that "
+          + "was lost, the server ends it within \(ServerConnection.longestIdleness) s")
+    }
   }
 
   /// The last statement of a transaction: how far it goes.

@@ -84,6 +84,9 @@ package final class ServerConnection {
     mysql_close(handle)
   }
 
+  /// So many seconds a transaction may wait for the mirror, which waits for the file 10 s at most.
+  static let longestIdleness = 30
+
   /// Strict, in UTC, and with 0 as a number like others; no lock is waited for longer than 1 s.
   private func begin() throws(ServerError) {
     try execute(
@@ -99,6 +102,11 @@ package final class ServerConnection {
       throw .own("the server does not say which database it has")
     }
     limits.version = row[0].string ?? ""
+    if limits.isMariaDB {
+      // "Time in seconds that the server waits for idle transactions before killing the connection"
+      // (mariadb.com, from 10.3 on). What a lost connection has locked keeps the next one out.
+      try? execute("SET SESSION idle_transaction_timeout = \(Self.longestIdleness)")
+    }
     limits.packet = Int(max(1 << 17, min(row[1].integer ?? 1 << 20, 1 << 30)))
     database = name
     try waitForCluster()
