@@ -28,6 +28,16 @@ import Testing
     }
   }
 
+  @Test func `says of a day in a column of moments no more than is known`() {
+    let moment = form(.moment(decimals: 3), .text)
+    do throws(ColumnForm.Objection) {
+      _ = try moment.encode(.string("2026-01-02"))
+      Issue.record("it goes over")
+    } catch {
+      #expect(error.reason.contains("cannot hold") && !error.reason.contains("NULL"))
+    }
+  }
+
   @Test func `holds reals that a server would change`() throws {
     let real = form(.real, .real)
     for number in [0.1, 1e300, -5e-300, 4.0, Double(1 << 60)] {

@@ -166,7 +166,7 @@ actor MirrorEngine {
       state.held = session.held.entries.sorted { $0.value.at > $1.value.at }.prefix(1_000)
         .map { name, entry in
           MirrorState.Held(
-            table: session.byNumber[name.number]?.site.name ?? "?", key: entry.shown,
+            table: tables.names[name.number] ?? "?", key: entry.shown,
             direction: entry.direction.rawValue, reason: entry.reason, at: entry.at)
         }
     }

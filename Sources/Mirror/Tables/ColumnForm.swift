@@ -39,8 +39,11 @@ struct ColumnForm: Sendable, Equatable {
     default: break
     }
     let back = try? decode(sentBack(sent))
+    guard let back, !back.isNull else {
+      throw Objection("the server's column cannot hold \(value.shown) as it is")
+    }
     guard back == value else {
-      throw Objection("\(value.shown) would come back as \(back?.shown ?? "nothing")")
+      throw Objection("\(value.shown) would come back as \(back.shown)")
     }
     return sent
   }
