@@ -8,12 +8,10 @@ import Testing
 @Suite struct PatrolTimesTests {
   @Test func `others hear of keys that change once a minute, and of the last change`() {
     var times = PatrolTimes(asleep: 0)
-    #expect(times.takeKeys(isNews: true, at: 0))
-    for now in [1_000, 2_000, 59_999] as [Int64] {
-      #expect(!times.takeKeys(isNews: true, at: now))
-    }
-    #expect(times.takeKeys(isNews: false, at: PatrolTimes.keysPause))
-    #expect(!times.takeKeys(isNews: false, at: 3 * PatrolTimes.keysPause))
+    let told = ([0, 1_000, 2_000, 59_999] as [Int64]).map { times.takeKeys(isNews: true, at: $0) }
+    #expect(told == [true, false, false, false])
+    let later = [1, 3].map { times.takeKeys(isNews: false, at: $0 * PatrolTimes.keysPause) }
+    #expect(later == [true, false])
   }
 
   @Test func `logs, replaced rows and the time of the site have their turns`() {

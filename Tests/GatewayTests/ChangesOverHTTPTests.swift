@@ -239,7 +239,7 @@ import Testing
       let token = try JSONDecoder().decode(AccessToken.self, from: Data(words.utf8))
       let database = GatewayDatabase(Replica(path: place.path("a.db")))
       var (next, answers) = (start, [String]())
-      while answers.last?.contains("shown") != true, answers.count < 10 {
+      while answers.last?.contains("shown") != true, answers.count < 50 {
         let target = "/v1/a/changes?since=\(next)"
         var call = try await ChangeCall(
           HTTPRequest("GET", target), try RequestTarget(target), database, token,

@@ -83,10 +83,19 @@ import Testing
         try await eventually(within: .seconds(30)) {
           said.withLock { $0.contains { $0.contains("was moved, removed or replaced") } }
         })
-      let error = await #expect(throws: FlotillaError.self) {
-        try await open.nextChanges(since: nil)
-      }
-      #expect(error?.message.contains("is suspended") == false)
+      // The node says so before its file is closed.
+      let refusal = Locked("")
+      #expect(
+        try await eventually {
+          do throws(FlotillaError) {
+            _ = try await open.nextChanges(since: nil)
+            return false
+          } catch {
+            refusal.withLock { $0 = error.message }
+            return true
+          }
+        })
+      #expect(!refusal.withLock { $0.contains("is suspended") })
       for place in places where access(place + ".away", F_OK) == 0 {
         try FileManager.default.moveItem(atPath: place + ".away", toPath: place)
       }
