@@ -71,24 +71,6 @@ struct CaptureCase: Sendable, CustomTestStringConvertible {
     #expect(first.table == 1)
   }
 
-  @Test(arguments: ["INTEGER PRIMARY KEY", "TEXT PRIMARY KEY", "TEXT COLLATE NOCASE PRIMARY KEY"])
-  func `a row that was written is told from one that may have gone`(key: String) throws {
-    let database = try CapturedDatabase("CREATE TABLE t(k \(key), u UNIQUE)")
-    let told: [(String, [Bool])] = [
-      ("INSERT INTO t VALUES (1, 'a'), (2, 'b')", [true, true]),
-      ("UPDATE t SET k = 3 WHERE k = 1", [false, true]),
-      ("REPLACE INTO t VALUES (4, 'b')", [false, true]),
-      ("DELETE FROM t", [false, false]),
-    ]
-    for (statement, stands) in told {
-      try Journal.deleteFrom(0, on: database.connection)
-      try database.check(statement)
-      #expect(
-        try Journal.read(limit: 9, on: database.connection).map(\.stands) == stands,
-        "\(statement)")
-    }
-  }
-
   @Test func `a key that changes only in case is noted at least once`() throws {
     let database = try CapturedDatabase(
       "CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY); INSERT INTO t VALUES ('abc')")

@@ -179,7 +179,6 @@ import Testing
     let schema = try #require(try TableSchema.read("w", on: connection))
     try Capture.install(schema, id: 2, on: connection)
     #expect(try Journal.width(on: connection) == 2)
-    #expect(try Journal.read(limit: 9, on: connection).map(\.stands) == [true])
     try connection.execute("INSERT INTO w VALUES (1, x'00', 'c')")
     #expect(
       try Journal.read(limit: 9, on: connection).map(\.key)

@@ -8,8 +8,6 @@ package struct JournalEntry: Sendable, Equatable {
   package let table: Int64
   /// The wall clock of the writer, in ms since 1970.
   package let at: Int64
-  /// Whether the row stood under that key once it was written.
-  package let stands: Bool
   /// The key as stored, padded with NULL to the width of the journal.
   package let key: [Value]
 
@@ -17,8 +15,7 @@ package struct JournalEntry: Sendable, Equatable {
     id = row[0].integer ?? 0
     table = row[1].integer ?? 0
     at = row[2].integer ?? 0
-    stands = row[3].integer == 1
-    key = Array(row[Journal.firstKeyColumn...])
+    key = Array(row[3...])
   }
 }
 
@@ -41,20 +38,9 @@ package enum Journal {
         id INTEGER PRIMARY KEY,
         tbl INTEGER,
         at INTEGER,
-        \(stands),
         k0
       )
       """)
-  }
-
-  /// Tells rows that were written from those that may have gone: 1 where the row stood there.
-  private static let stands = "stands INTEGER"
-
-  /// Makes that column in a file of before, which has none.
-  static func complete(on connection: Connection) throws(SQLiteError) {
-    let columns = try Layout.columns(of: table, on: connection)
-    guard !columns.isEmpty, !columns.contains("stands") else { return }
-    try connection.execute("ALTER TABLE main.\(table) ADD COLUMN \(stands)")
   }
 
   /// The name that the table of a local id has in this file: that of what bears its triggers, which
@@ -104,17 +90,8 @@ package enum Journal {
 
   /// The number of key columns.
   package static func width(on connection: Connection) throws(SQLiteError) -> Int {
-    let count = try connection.scalar(
-      "SELECT count(*) FROM pragma_table_info('\(table)', 'main') WHERE name GLOB 'k[0-9]*'")
-    return Int(count.integer ?? 0)
-  }
-
-  /// Reads an entry, whose key begins at `firstKeyColumn`.
-  private static func select(on connection: Connection) throws(SQLiteError) -> String {
-    let columns = try Layout.columns(of: table, on: connection)
-    let stands = columns.contains("stands") ? "stands" : "NULL"
-    let key = (0..<columns.count { $0.hasPrefix("k") }).map { ", k\($0)" }.joined()
-    return "SELECT id, tbl, at, \(stands)\(key) FROM main.\(table)"
+    let count = try connection.scalar("SELECT count(*) FROM pragma_table_info('\(table)', 'main')")
+    return Int(count.integer ?? 0) - 3
   }
 
   /// The entries above `id`, in the order of writing.
@@ -122,7 +99,7 @@ package enum Journal {
     after id: Int64 = 0, limit: Int, on connection: Connection
   ) throws(SQLiteError) -> [JournalEntry] {
     let rows = try connection.rows(
-      select(on: connection) + " WHERE id > ? ORDER BY id LIMIT ?",
+      "SELECT * FROM main.\(table) WHERE id > ? ORDER BY id LIMIT ?",
       [.integer(id), .integer(Int64(limit))])
     return rows.map(JournalEntry.init)
   }
@@ -132,30 +109,29 @@ package enum Journal {
     of table: Int64, limit: Int, on connection: Connection
   ) throws(SQLiteError) -> [JournalEntry] {
     try connection.rows(
-      select(on: connection) + " WHERE tbl = ? ORDER BY id DESC LIMIT ?",
+      "SELECT * FROM main.\(self.table) WHERE tbl = ? ORDER BY id DESC LIMIT ?",
       [.integer(table), .integer(Int64(limit))]
     ).reversed().map(JournalEntry.init)
   }
 
-  static let firstKeyColumn = 4
+  static let firstKeyColumn = 3
 
   /// Looks at the newest entries from `id` on, the newest first, and ends where `look` says no.
   ///
-  /// It is shown the number, the table, the time, whether the row stood there, and the statement,
-  /// on which the key begins at `firstKeyColumn`.
+  /// It is shown the number, the table, the time, and the statement, on which the key begins at
+  /// `firstKeyColumn`.
   static func readNewest(
     from id: Int64, limit: Int, on connection: Connection,
-    _ look: (Int64, Int64, Int64, Bool, Statement) -> Bool
+    _ look: (Int64, Int64, Int64, Statement) -> Bool
   ) throws(SQLiteError) {
     try connection.with(
-      select(on: connection) + " WHERE id >= ? ORDER BY id DESC LIMIT ?",
+      "SELECT * FROM main.\(table) WHERE id >= ? ORDER BY id DESC LIMIT ?",
       [.integer(id), .integer(Int64(limit))]
     ) { (statement) throws(SQLiteError) in
       var goesOn = true
       while goesOn, try statement.step() {
         goesOn = look(
-          statement.integer(0), statement.integer(1), statement.integer(2),
-          statement.integer(3) == 1, statement)
+          statement.integer(0), statement.integer(1), statement.integer(2), statement)
       }
     }
   }

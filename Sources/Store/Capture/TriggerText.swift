@@ -28,12 +28,12 @@ struct TriggerText {
 
   var all: [Capture.Trigger] {
     var triggers = [
-      trigger("insert", "AFTER INSERT", [note("VALUES (\(values(of: "NEW", stands: "1")))")]),
+      trigger("insert", "AFTER INSERT", [note("VALUES (\(values(of: "NEW")))")]),
       trigger(
         "update", "AFTER UPDATE",
         [
-          note("VALUES (\(values(of: "OLD", stands: "NOT (\(keyChanges))")))"),
-          note("SELECT \(values(of: "NEW", stands: "1")) WHERE \(keyChanges)"),
+          note("VALUES (\(values(of: "OLD")))"),
+          note("SELECT \(values(of: "NEW")) WHERE \(keyChanges)"),
         ]),
       trigger("delete", "AFTER DELETE", [note("VALUES (\(values(of: "OLD")))")]),
     ]
@@ -71,16 +71,16 @@ struct TriggerText {
 
   private func note(_ rows: String) -> String {
     let columns = schema.key.indices.map { "k\($0)" }.joined(separator: ", ")
-    return "INSERT INTO \(Journal.table)(tbl, at, stands, \(columns)) \(rows)"
+    return "INSERT INTO \(Journal.table)(tbl, at, \(columns)) \(rows)"
   }
 
   private func noteRows(_ condition: String, _ displacement: Displacement) -> String {
     note("SELECT \(values(of: displacement.row)) FROM \(displacement.source) WHERE \(condition)")
   }
 
-  private func values(of row: String, stands: String = "0") -> String {
+  private func values(of row: String) -> String {
     let key = schema.key.map { "\(row).\(quoted(schema.columns[$0].name))" }
-    return (["\(id)", Self.now, stands] + key).joined(separator: ", ")
+    return (["\(id)", Self.now] + key).joined(separator: ", ")
   }
 
   /// What an UPDATE may call the columns of the key.

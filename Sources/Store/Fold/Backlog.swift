@@ -17,8 +17,6 @@ struct Backlog {
     var key: Key
     var entry: Int64
     var moment: Dating.Moment
-    /// Whether the row stood there once that was written.
-    var stands = false
   }
 
   /// Entries that were read at one moment, and what is left of them.

@@ -69,7 +69,7 @@ extension JournalReader {
     var room = pace.journalBytes
     var known: (number: Int64, table: ReplicaTable, depth: Int)?
     try Journal.readNewest(from: start, limit: pace.journalWindow, on: connection) {
-      (id, number, wall, stands, statement) in
+      (id, number, wall, statement) in
       entries.append((id, wall))
       if known?.number != number {
         known = tables.byID[number].map { table in
@@ -90,7 +90,7 @@ extension JournalReader {
       touches.append(
         Backlog.Touch(
           depth: depth, table: table.id, key: key, entry: id,
-          moment: Dating.Moment(now.moment), stands: stands))
+          moment: Dating.Moment(now.moment)))
       return room > 0
     }
     guard let newest = entries.first, let oldest = entries.last else { return }

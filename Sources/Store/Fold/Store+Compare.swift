@@ -40,9 +40,6 @@ extension Store {
     /// Set until the rows are looked at of a table that a migration has changed.
     var remake: Remake?
 
-    /// Whether all versions without a row are still to be looked at, or none is to be.
-    var looksAtVersionsLater: Bool { phase == .columns || phase == .rows || isOfKey }
-
     /// Whether it goes through a table whose key was changed.
     var isOfKey: Bool { phase == .rekeyed || phase == .held }
 

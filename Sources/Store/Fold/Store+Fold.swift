@@ -164,7 +164,6 @@ extension Store {
         }
         guard let statements = table.statements else { continue }
         let row = try ahead.row(index, of: touches, table, statements)
-        if row == nil, touch.stands, try isHidden(table, touch.key) { continue }
         try fold(table, touch.key, row, madeAt: touch.moment, &edits)
       }
       room -= touches.count
@@ -281,7 +280,8 @@ extension Store {
     // What waited for its table was kept from it by the row that a program has deleted.
     if let old, !old.isDeleted, let shelved, shelved.why == .table {
       try unhold(old, table, key)
-      return try meet(old, shelved, table, key, &edits, at: Instant(at: madeAt.at))
+      let moment = Instant(at: madeAt.at)
+      return try meet(old, shelved, table, key, &edits, at: moment)
     }
     // A parked one is absent without having been deleted.
     guard let statements = table.statements, let old, !old.isDeleted || repeating != nil,

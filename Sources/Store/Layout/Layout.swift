@@ -229,14 +229,13 @@ enum Layout {
   /// Makes what a file of this format lacks; mostly nothing, and that takes one query.
   static func complete(_ connection: Connection) throws(SQLiteError) {
     let count = try connection.scalar(countAdded).integer
-    guard count != Int64(added.count) + 1 else { return }
+    guard count != Int64(added.count) else { return }
     try connection.transaction { () throws(SQLiteError) in try add(to: connection) }
   }
 
   /// Makes what came later, also the columns.
   static func add(to connection: Connection) throws(SQLiteError) {
     let former = try setAside(on: connection)
-    try Journal.complete(on: connection)
     if former.contains("_flotilla_shelf") { try connection.execute(shelf) }
     let hasCounts = try hasTable("_flotilla_count", on: connection)
     try connection.execute(additions)
@@ -295,8 +294,7 @@ enum Layout {
   static func columns(
     of table: String, on connection: Connection
   ) throws(SQLiteError) -> Set<String> {
-    let rows = try connection.rows(
-      "SELECT name FROM pragma_table_info(?, 'main')", [.string(table)])
+    let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.string(table)])
     return Set(rows.compactMap { $0[0].string })
   }
 
@@ -311,10 +309,8 @@ enum Layout {
   }()
 
   private static let countAdded =
-    "SELECT (SELECT count(*) FROM main.sqlite_schema WHERE name IN ("
-    + added.sorted().map { "'\($0)'" }.joined(separator: ", ")
-    + ")) + (SELECT count(*) FROM pragma_table_info('\(Journal.table)', 'main') "
-    + "WHERE name = 'stands')"
+    "SELECT count(*) FROM main.sqlite_schema WHERE name IN ("
+    + added.sorted().map { "'\($0)'" }.joined(separator: ", ") + ")"
 
   /// Whether a table is there; a file of the same format may lack one that came later.
   static func hasTable(_ name: String, on connection: Connection) throws(SQLiteError) -> Bool {

@@ -58,29 +58,11 @@ extension Store {
     return true
   }
 
-  /// Whether a row is not found by its key though a program has written it, and its version stands.
-  ///
-  /// It went past the triggers, or an index is damaged. So the table is compared, which tells the
-  /// one from the other.
-  func isHidden(_ table: ReplicaTable, _ key: Key) throws -> Bool {
-    guard let version = try versions.version(table: table.id, key: key), !version.isDeleted,
-      try shelf.why(table: table.id, key: key)?.isWhole != true
-    else { return false }
-    if try tables.comparison(of: table.id)?.looksAtVersionsLater != true { try compare(table.id) }
-    return true
-  }
-
   /// Checks what a fold has asked for, once its transaction has been rolled back.
   func checkIndexes(at now: Instant) throws(StoreError) {
     guard let table = verification.doubt.flatMap({ tables.byID[$0] }) else { return }
     verification.doubt = nil
-    do {
-      try checkIndexes(of: table, at: now)
-    } catch {
-      // What a program has written of rows that were not found is seen once they are.
-      if error.code == .damaged { try transaction { try compare(table.id) } }
-      throw error
-    }
+    try checkIndexes(of: table, at: now)
   }
 
   /// Throws if they are damaged; then comparisons leave the table aside for some minutes.

@@ -45,24 +45,6 @@ import Testing
     return replica
   }
 
-  @Test func `folds what triggers of before have noted, and gets those of now`() throws {
-    let replica = try TestReplica(1, schema: AnchorSite.schema, tracking: ["note"])
-    let own = replica.origin
-    try replica.write("INSERT INTO note VALUES ('r', 'here'), ('also', 'here')")
-    try replica.foldAll()
-    let before = replica.store.position.frontier[own]
-    try replica.write(
-      "DELETE FROM note WHERE id = 'r'; UPDATE note SET text = 'there' WHERE id = 'also'")
-    let table = try #require(replica.store.tables.table("note"))
-    try Capture.remove(id: table.id, on: replica.application)
-    try replica.write("ALTER TABLE _flotilla_journal DROP COLUMN stands")
-    try replica.reopen()
-    try replica.foldAll()
-    #expect(replica.store.position.frontier[own] == before + 2)
-    try replica.write("UPDATE note SET text = 'anywhere'")
-    #expect(try replica.value("SELECT stands FROM _flotilla_journal") == .integer(1))
-  }
-
   @Test(arguments: ["UTF-8", "UTF-16le"])
   func `is brought to the present one, with its conflicts`(encoding: String) throws {
     let replica = try makeOld(encoding)

@@ -59,38 +59,6 @@ import Testing
     #expect(try replica.audit().count == 0)
   }
 
-  @Test func `nor does an edit that finds the row by another way`() throws {
-    let replica = try Self.replica()
-    let own = replica.origin
-    let before = replica.store.position.frontier[own]
-    for value in [-7, -8] {
-      try replica.write("UPDATE t NOT INDEXED SET v = \(value) WHERE v IN (7, -7)")
-      let error = #expect(throws: StoreError.self) { try replica.foldAll() }
-      #expect(error?.code == .damaged)
-      #expect(replica.store.position.frontier[own] == before)
-      replica.clock += 600_000
-    }
-    try replica.write("INSERT INTO t(id) VALUES ('new')")
-    #expect(throws: StoreError.self) { try replica.foldAll() }
-    #expect(replica.store.position.frontier[own] == before + 1)
-    replica.clock += 600_000
-    try replica.write("REINDEX")
-    try replica.foldAll()
-    #expect(replica.store.position.frontier[own] == before + 2)
-    #expect(try replica.value("SELECT v FROM t WHERE id = 'Key7'") == .integer(-8))
-    #expect(try replica.audit().count == 0)
-  }
-
-  @Test func `a row that was written, and taken out past the triggers, is deleted`() throws {
-    let replica = try AuditTests.replica()
-    let before = replica.store.position.frontier[replica.origin]
-    try replica.write("UPDATE t SET v = -7 WHERE id = 'Key7'")
-    try replica.writePastTriggers("DELETE FROM t WHERE id = 'Key7'")
-    try replica.foldAll()
-    #expect(replica.store.position.frontier[replica.origin] == before + 1)
-    #expect(try replica.audit().count == 0)
-  }
-
   @Test func `the check of the file names it, which a quick one does not`() throws {
     let replica = try Self.replica()
     let health = try replica.store.survey.health()
