@@ -24,22 +24,6 @@ struct `A deletion of the site` {
     }
   }
 
-  @Test func `stands beside one of the server that was made while the table was stopped`()
-    async throws
-  {
-    try await Office.with { office in
-      _ = try await office.open(Self.schema, "--create")
-      try await office.server("ALTER TABLE t DROP COLUMN v")
-      _ = try await office.stops("t")
-      try await office.site("DELETE FROM t WHERE id = 2")
-      try await office.server("DELETE FROM t WHERE id = 3")
-      try await office.server("ALTER TABLE t ADD COLUMN v LONGTEXT")
-      try await office.serverComesTo("1\n4", Self.all)
-      try await office.isInSync()
-      #expect(try await office.site(Self.all) == "1\n4")
-    }
-  }
-
   @Test func `is made there though it was owed when the table was compared anew`() async throws {
     try await Office.with { office in
       _ = try await office.open(Self.schema, "--create")

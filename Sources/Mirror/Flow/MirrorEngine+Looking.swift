@@ -10,7 +10,7 @@ extension MirrorEngine {
   ) throws(MirrorError) -> (links: [TableLink], stopped: [MirrorState.Stopped]) {
     var links: [TableLink] = []
     var stopped: [MirrorState.Stopped] = []
-    (tables.moved, tables.noted) = ([], [])
+    tables.moved = []
     for table in tables.all {
       let here = try reading { () throws(SQLiteError) in
         try SiteTable.read(table.table, on: site.connection)
@@ -29,9 +29,6 @@ extension MirrorEngine {
         reasons = plan.reasons
         if let reason = undecided[table.number] { reasons.append(reason) }
         if let link = plan.link, reasons.isEmpty { links.append(link) }
-        // Triggers name columns of the key alone.
-        let key = here.key.compactMap { there.column(here.columns[$0].name) }
-        if plan.link == nil, key.count == here.key.count { tables.noted.insert(table.number) }
       }
       guard !reasons.isEmpty else { continue }
       stopped.append(

@@ -65,7 +65,7 @@ extension MirrorEngine {
     }
     state.stopped = stopped
     var capture = Capture(database: server.database, links: links, site: mark)
-    capture.spared = tables.moved.union(tables.noted).union(undecided.keys)
+    capture.spared = tables.moved.union(undecided.keys)
     let losers: Replica.Losers
     do throws(FlotillaError) {
       losers = try await replica.losers(of: links.map(\.site.name))

@@ -6,8 +6,6 @@ struct MirroredTables {
   /// Those that have another name on the server, and have taken their triggers along: they wait for
   /// a word, and what is noted of them is noted further on.
   var moved: Set<Int> = []
-  /// Those that are stopped and have their key still: what is noted of them is noted further on.
-  var noted: Set<Int> = []
 
   init(_ tables: [MirrorSettings.Table]) { all = tables }
 
