@@ -94,7 +94,7 @@ extension MirrorState {
     guard phase == .following, trouble == nil, now - written > Self.oldest else {
       return (trouble, troubleSince)
     }
-    return ("it has written nothing of how far it is; is there room in \(folder)?", written)
+    return ("it has told nothing of how far it is: it is at one thing since, or there is no room in \(folder)", written)
   }
 }
 

@@ -72,7 +72,7 @@ extension Node {
     else { return }
     let able = peers.filter { $0.value.session != nil && rights(of: $0.key).isWhole }
     guard session != nil || !able.isEmpty else { return }
-    times.ask(for: position.wanted, at: Uptime.now)
+    times.ask(for: position.wanted, at: Uptime.now, isNewcomer: session != nil)
     do {
       let (isAnew, names) = try await store.run { (store) throws(StoreError) in
         (store.asksAnew, try store.wantedRows())

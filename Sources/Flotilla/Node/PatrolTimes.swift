@@ -87,8 +87,9 @@ struct PatrolTimes: Sendable {
     wanted != asked.wanted || now - asked.at >= pause
   }
 
-  mutating func ask(for wanted: UInt64, at now: Int64) {
-    if wanted != asked.wanted { pause = Self.askingPause }
+  /// Somebody who has come may know what the others do not.
+  mutating func ask(for wanted: UInt64, at now: Int64, isNewcomer: Bool = false) {
+    if wanted != asked.wanted || isNewcomer { pause = Self.askingPause }
     asked = (wanted, now)
   }
 
@@ -97,7 +98,7 @@ struct PatrolTimes: Sendable {
   mutating func helper(of nodes: some Collection<Identity>, isAnew: Bool) -> Identity? {
     if let helper, !isAnew, nodes.contains(helper) { return helper }
     let next = helper.flatMap { last in nodes.filter { $0 > last }.min() }
-    // Each of them has been asked for all: who comes later is asked in its session.
+    // Each of them has been asked for all.
     if helper != nil, next == nil { pause = min(2 * pause, Self.longestAskingPause) }
     helper = next ?? nodes.min()
     return helper

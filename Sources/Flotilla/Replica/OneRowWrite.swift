@@ -61,19 +61,19 @@ struct OneRowWrite {
   /// trigger to fire, then conflict handling policy of the outer statement is used instead"
   /// (sqlite.org/lang_createtrigger.html). So OR ABORT alone would change what they do.
   private func tryOut(on connection: Connection) throws(SQLiteError) {
+    try connection.run("SAVEPOINT _flotilla_trial")
     try connection.set(.triggers, to: false)
     let failure: SQLiteError?
     do {
-      try connection.run("SAVEPOINT _flotilla_trial")
       try connection.run("\(verb.rawValue) OR ABORT \(rest)", values)
       failure = nil
     } catch {
       failure = error
     }
+    try connection.set(.triggers, to: true)
     if !connection.isAutocommit {
       try connection.execute("ROLLBACK TO _flotilla_trial; RELEASE _flotilla_trial")
     }
-    try connection.set(.triggers, to: true)
     if let failure { throw failure }
   }
 }

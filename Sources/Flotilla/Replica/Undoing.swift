@@ -54,7 +54,18 @@ struct Undoing {
       try circle.write(on: connection) { place in
         try stands(indices[place], on: connection)
           && !hasUnnotedChild(restorations[place], on: connection)
+          && !hasTrigger(restorations[place].conflict.table, on: connection)
       }.map { indices[$0] })
+  }
+
+  /// Whether a trigger of the application acts on rows of a table: one that goes for a moment may
+  /// take others along that nobody tracks.
+  private func hasTrigger(_ table: String, on connection: Connection) throws -> Bool {
+    try connection.row(
+      """
+      SELECT 1 FROM main.sqlite_schema
+      WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT GLOB '_flotilla_*'
+      """, [.string(table)]) != nil
   }
 
   private func restoration(_ index: Int) -> Restoration {

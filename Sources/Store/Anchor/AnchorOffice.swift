@@ -35,6 +35,7 @@ final class AnchorOffice: FilePart {
 
   func reload() throws(SQLiteError) {
     (record, saved, isLong, isJudging) = (OfficeRecord(), [], false, false)
+    deferral = Deferral()
     viewpoint.value.judged = Judged()
     if let bytes = try meta.blob(.office), let read = try? OfficeRecord(bytes) {
       (record, saved) = (read, bytes)

@@ -234,7 +234,16 @@ extension Store {
       let isLogged = standing.map { viewpoint.isLost($0, to: item.version) } ?? false
       left = try leaving(opinion.held, to: item.version, isLogged: isLogged, table, item.key)
       switch fitting {
-      case .refuted: judgement = .rejected(opinion.awaitsParent ? .keyCollision : .parked)
+      case .refuted where opinion.awaitsParent: judgement = .rejected(.keyCollision)
+      case .refuted where opinion.isByName: judgement = .rejected(.parked)
+      case .refuted:
+        // Since it was found a program may have made room.
+        let candidate = try settlement.candidate(item, entry, table, standing, at: now)
+        if let candidate, try !settlement.fits(candidate) {
+          judgement = .rejected(.parked)
+        } else {
+          isPlaced = candidate?.placement != nil
+        }
       case _ where opinion.awaitsParent: return anchor.deferral.putOff(edit, for: .parent)
       case .assumed: break
       case .tried where opinion.isByName && anchor.deferral.hasContent:
@@ -255,7 +264,8 @@ extension Store {
     }
     if case .rejected = judgement, standing == nil, let mine = try ownEdit(beside: item) {
       try judge(mine, fitting, &edits, &application, at: now)
-      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(edit, for: .room) }
+      // What that one waits for decides about this one, too.
+      if try ownEdit(beside: item) != nil { return anchor.deferral.putOff(edit, for: .name) }
       return try judge(item, fitting, &edits, &application, at: now)
     }
     try pending.remove(item)

@@ -7,6 +7,7 @@ extension Store {
   /// Judges no more, and shows what waited for that as everybody does.
   func leaveOffice(at now: Instant) throws {
     officeRecord.office.part = .none
+    anchor.deferral = Deferral()
     try unveilPending(at: now)
   }
 

@@ -3,7 +3,9 @@ import SQLite
 
 /// How rows are written again.
 extension Rekeying {
-  func write(_ edits: inout Edits, _ application: inout Application) throws {
+  /// Gives how many rows that waited wait no more.
+  func write(_ edits: inout Edits, _ application: inout Application) throws -> Int {
+    var settled = 0
     for row in overruled {
       try logCollision(row.version, row.before, row.table, row.key, under: row.key)
       try delete(row, &edits, &application)
@@ -30,7 +32,9 @@ extension Rekeying {
       if let waiting = row.waiting { try store.pending.remove(waiting) }
       try make(row, &edits, &application)
       if let item = row.item { try store.kinship.moving.remove(item) }
+      if row.waiting != nil || row.item != nil { settled += 1 }
     }
+    return settled
   }
 
   private func delete(

@@ -84,12 +84,13 @@ struct Rekeying {
     }
     let before = edits.count
     var application = Application()
-    try write(&edits, &application)
+    let settled = try write(&edits, &application)
     try tell()
     try settle(items.filter { started.contains(name(of: $0)) }, &edits, &application)
     try store.settlement.settle(&application)
     // What nothing has come of would come to nothing again.
-    if isFull, edits.count > before { store.kinship.goOn(with: queue[steps...].map(unfinished)) }
+    let hasGoneOn = edits.count > before || settled > 0
+    if isFull, hasGoneOn { store.kinship.goOn(with: queue[steps...].map(unfinished)) }
   }
 
   /// As many rows are written in one transaction as are parked in one: a single row may have any
@@ -202,6 +203,10 @@ struct Rekeying {
   private mutating func takeBack(
     _ item: MovingRows.Item, _ table: ReplicaTable, from standing: Version
   ) throws {
+    // Of two that left the same number the second has its turn when it has heard of the first.
+    guard !overruled.contains(where: { $0.table.id == table.id && $0.key == item.key }) else {
+      return
+    }
     if !standing.isDeleted {
       guard !standing.hasFixedNumber,
         let content = try store.contents.content(of: standing, table, item.key)
