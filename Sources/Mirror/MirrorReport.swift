@@ -94,7 +94,8 @@ extension MirrorState {
     guard phase == .following, trouble == nil, now - written > Self.oldest else {
       return (trouble, troubleSince)
     }
-    return ("it has told nothing of how far it is: it is at one thing since, or there is no room in \(folder)", written)
+    let words = "it has told nothing of how far it is: it works on since, or finds no room in "
+    return (words + folder, written)
   }
 }
 
