@@ -86,7 +86,7 @@ extension BadInputTests {
           try await desk.sql("a.db", "INSERT INTO late VALUES ('x\(number)', 7)")
           #expect(
             try await eventually(within: .seconds(20)) {
-              try await desk.succeed("status", "b.db").contains("\(number) parked")
+              try await desk.flotilla("status", "b.db").output.contains("\(number) parked")
             })
         }
         #expect(second.logText.matches(of: /cannot stand in/).count == 1, "\(second.logText)")

@@ -6,14 +6,6 @@ import Testing
 
 /// What a patrol finds due.
 @Suite struct PatrolTimesTests {
-  @Test func `others hear of keys that change once a minute, and of the last change`() {
-    var times = PatrolTimes(asleep: 0)
-    let told = ([0, 1_000, 2_000, 59_999] as [Int64]).map { times.takeKeys(isNews: true, at: $0) }
-    #expect(told == [true, false, false, false])
-    let later = [1, 3].map { times.takeKeys(isNews: false, at: $0 * PatrolTimes.keysPause) }
-    #expect(later == [true, false])
-  }
-
   @Test func `logs, replaced rows and the time of the site have their turns`() {
     var it = PatrolTimes(asleep: 0)
     let trims = [3_600_000, 3_600_001, 7_200_001, 7_200_002].map { it.takeTrim(at: $0) }

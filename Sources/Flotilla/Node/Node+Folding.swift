@@ -117,7 +117,7 @@ extension Node {
     let before = self.position
     self.position = position
     noteBehind()
-    await tellKeys(isNews: position.keys != before.keys)
+    await tellKeys(after: before)
     tell(.worked)
     for session in sessions.values {
       if let push = result.push { await session.feed(.folded(push)) }
@@ -233,7 +233,6 @@ extension Node {
     await closeSite()
     trimLogs()
     if times.takePeers(isNews: false, at: Uptime.now) { await savePeers() }
-    await tellKeys()
     await tendUndoBook()
     tellShelved(0, from: nil)
     await tell(UnmatchedContent(), from: "")

@@ -21,8 +21,8 @@ extension Node {
   }
 
   /// Others learn by the next Hello that a table has another key here.
-  func tellKeys(isNews: Bool = false) async {
-    guard times.takeKeys(isNews: isNews, at: Uptime.now) else { return }
+  func tellKeys(after before: Position) async {
+    guard position.keys != before.keys else { return }
     for session in sessions.values {
       await session.feed(.close(Bye(.other, "the key of a table has changed")))
     }

@@ -19,16 +19,11 @@ struct PatrolTimes: Sendable {
 
   /// Who comes and goes is written down at most this often.
   static let peersPause: Int64 = 1_000
-  /// Others are told at most this often that the keys of tables are others: each time ends all
-  /// connections, and whoever sends rows can have the keys change.
-  static let keysPause: Int64 = 60_000
 
   private var trimmedAt: Int64 = 0
   private var undoLookAt = -UndoBook.interval
   private var peersSavedAt = -PatrolTimes.peersPause
   private var mustSavePeers = false
-  private var keysToldAt = -PatrolTimes.keysPause
-  private var mustTellKeys = false
   private var clockSavedAt: Int64 = 0
   private var asked: (wanted: UInt64, at: Int64) = (0, 0)
   private var pause = PatrolTimes.askingPause
@@ -60,14 +55,6 @@ struct PatrolTimes: Sendable {
     mustSavePeers = mustSavePeers || isNews
     guard mustSavePeers, now - peersSavedAt >= Self.peersPause else { return false }
     (peersSavedAt, mustSavePeers) = (now, false)
-    return true
-  }
-
-  /// Whether others are to be told that keys have changed, which counts as done.
-  mutating func takeKeys(isNews: Bool, at now: Int64) -> Bool {
-    mustTellKeys = mustTellKeys || isNews
-    guard mustTellKeys, now - keysToldAt >= Self.keysPause else { return false }
-    (keysToldAt, mustTellKeys) = (now, false)
     return true
   }
 
