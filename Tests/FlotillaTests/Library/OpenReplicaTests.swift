@@ -62,6 +62,7 @@ import Testing
       let copy = site.folder + "/copy.db"
       try a.write("VACUUM INTO '\(copy)'")
       _ = try await open.save(["id": .text("1")], in: "item")
+      let runs = try a.rows("SELECT max(rowid) FROM _flotilla_run")
       // What `.restore` of the sqlite3 shell does.
       try a.write(
         """
@@ -73,6 +74,8 @@ import Testing
         try await eventually(within: .seconds(30)) {
           said.withLock { $0.contains { $0.contains("was put back") } }
         })
+      // The node before answers for a while.
+      #expect(try await eventually { try a.rows("SELECT max(rowid) FROM _flotilla_run") != runs })
       #expect(try await eventually { try await a.library.status(all: false).running })
 
       let places = ["", "-wal", "-shm", "-flotilla"].map { a.path + $0 }
