@@ -55,15 +55,9 @@ struct Reference {
     guard let childSchema = child.schema, let parentSchema = parent.schema,
       let childStatements = child.statements, let parentStatements = parent.statements
     else { return nil }
-    let names =
-      key.parentColumns.isEmpty
-      ? parentSchema.key.map { parentSchema.columns[$0].name } : key.parentColumns
-    guard names.count == key.columns.count, !names.isEmpty else { return nil }
-    let columns = names.compactMap(parentSchema.column(named:))
+    guard let columns = parentSchema.columns(referredToBy: key) else { return nil }
     let own = key.columns.compactMap(childSchema.column(named:))
-    guard columns.count == names.count, own.count == names.count,
-      parentSchema.areUnique(columns)
-    else { return nil }
+    guard own.count == columns.count else { return nil }
     self.number = number
     (self.child, self.childStatements) = (child, childStatements)
     (self.parent, self.parentStatements) = (parent, parentStatements)
@@ -78,14 +72,8 @@ struct Reference {
         collation: KeyCollation(named: column.collation),
         keyPlace: parentSchema.key.firstIndex(of: index))
     }
-    let pairs = Array(zip(self.targets, self.columns))
-    let present = self.columns.map { "c.\(quoted($0)) IS NOT NULL" }
-    let matches = pairs.map { "p.\(quoted($0.name)) = +c.\(quoted($1))" }
     let (childName, parentName) = (quoted(childSchema.name), quoted(parentSchema.name))
-    self.unmet = """
-      (\(present.joined(separator: " AND ")) AND NOT EXISTS (
-        SELECT 1 FROM main.\(parentName) AS p WHERE \(matches.joined(separator: " AND "))))
-      """
+    self.unmet = parentSchema.lacks(columns, from: self.columns)
     let bound = self.targets.map { "\(quoted($0.name)) = ?" }
     self.exists = "SELECT 1 FROM main.\(parentName) WHERE \(bound.joined(separator: " AND "))"
     let shape = childStatements.shape
@@ -152,6 +140,27 @@ struct Reference {
 }
 
 extension TableSchema {
+  /// The columns to which a foreign key refers; nil if SQLite would call it a mismatch.
+  func columns(referredToBy key: ForeignKey) -> [Int]? {
+    let names =
+      key.parentColumns.isEmpty ? self.key.map { columns[$0].name } : key.parentColumns
+    let found = names.compactMap(column(named:))
+    guard !found.isEmpty, found.count == names.count, found.count == key.columns.count,
+      areUnique(found)
+    else { return nil }
+    return found
+  }
+
+  /// The condition that a row called `c` refers by some columns to a row that is not here.
+  func lacks(_ targets: [Int], from own: [String]) -> String {
+    let present = own.map { "c.\(quoted($0)) IS NOT NULL" }
+    let matches = zip(targets, own).map { "p.\(quoted(columns[$0].name)) = +c.\(quoted($1))" }
+    return """
+      (\(present.joined(separator: " AND ")) AND NOT EXISTS (
+        SELECT 1 FROM main.\(quoted(name)) AS p WHERE \(matches.joined(separator: " AND "))))
+      """
+  }
+
   /// Whether no two rows have the same values in these columns: they are the key, or those of a
   /// unique index over all rows.
   fileprivate func areUnique(_ columns: [Int]) -> Bool {

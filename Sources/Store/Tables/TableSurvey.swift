@@ -174,45 +174,43 @@ extension TableSurvey {
 
   private func brokenLocally() throws(SQLiteError) -> [BrokenReference] {
     var broken: [BrokenReference] = []
-    for (id, reference) in try numberedLocalReferences() {
+    for (name, key, parent) in try localKeys() {
+      // What SQLite calls a mismatch it names to whoever writes.
+      guard let targets = parent.columns(referredToBy: key) else { continue }
       let count = try connection.scalar(
-        "SELECT count(*) FROM pragma_foreign_key_check(?, 'main') WHERE fkid = ?",
-        [.string(reference.table), .integer(id)]
+        "SELECT count(*) FROM main.\(quoted(name)) AS c WHERE "
+          + parent.lacks(targets, from: key.columns)
       ).integer
       guard let count, count > 0 else { continue }
       broken.append(
         BrokenReference(
-          table: reference.table, columns: reference.columns, parent: reference.parent,
-          rows: Int(count), isTracked: false))
+          table: name, columns: key.columns, parent: parent.name, rows: Int(count),
+          isTracked: false))
     }
     return broken
   }
 
   /// The foreign keys of tables that are not replicated to such as are.
   package func localReferences() throws(StoreError) -> [LocalReference] {
-    try reporting { () throws(SQLiteError) in try numberedLocalReferences().map(\.reference) }
+    try reporting { () throws(SQLiteError) in
+      try localKeys().map { name, key, parent in
+        LocalReference(table: name, columns: key.columns, parent: parent.name)
+      }
+    }
   }
 
-  private func numberedLocalReferences() throws(SQLiteError) -> [(
-    id: Int64, reference: LocalReference
+  private func localKeys() throws(SQLiteError) -> [(
+    table: String, key: ForeignKey, parent: TableSchema
   )] {
-    let tracked = Set(try tables.namesHere().map(folded))
-    var found: [(id: Int64, reference: LocalReference)] = []
-    for row in try connection.rows(
-      """
-      SELECT s.name, f.id, f."table", f."from"
-      FROM main.sqlite_schema AS s, pragma_foreign_key_list(s.name, 'main') AS f
-      WHERE s.type = 'table' ORDER BY s.name, f.id, f.seq
-      """)
-    {
-      guard let name = row[0].string, let id = row[1].integer, let parent = row[2].string,
-        let column = row[3].string, !tracked.contains(folded(name)),
-        tracked.contains(folded(parent))
-      else { continue }
-      if let last = found.last, last.reference.table == name, last.id == id {
-        found[found.count - 1].reference.columns.append(column)
-      } else {
-        found.append((id, LocalReference(table: name, columns: [column], parent: parent)))
+    let schemas = tables.tracked.compactMap(\.schema).map { (folded($0.name), $0) }
+    let tracked = Dictionary(schemas) { first, _ in first }
+    let names = try connection.rows(
+      "SELECT name FROM main.sqlite_schema WHERE type = 'table' ORDER BY name")
+    let reader = SchemaReader(connection: connection)
+    var found: [(table: String, key: ForeignKey, parent: TableSchema)] = []
+    for name in names.compactMap({ $0[0].string }) where tracked[folded(name)] == nil {
+      for key in try reader.foreignKeys(of: name) {
+        if let parent = tracked[folded(key.parent)] { found.append((name, key, parent)) }
       }
     }
     return found
