@@ -98,7 +98,7 @@ extension Replica {
   private func schemaVersion() throws(FlotillaError) -> Int64 {
     let connection = try OpeningCheck(path: path, sidecar: sidecar).open()
     do {
-      return try connection.scalar("PRAGMA main.schema_version").integer ?? 0
+      return try connection.schemaVersion()
     } catch {
       throw FlotillaError(error, path: path)
     }

@@ -27,7 +27,7 @@ final class OpenFile {
   /// Throws `.renamed` if tables may have other names than in that schema.
   func require(schema: Int64) throws(Problem) {
     let now = try reporting { () throws(SQLiteError) in
-      try connection.scalar("PRAGMA main.schema_version").integer
+      try connection.schemaVersion()
     }
     if now != schema { throw .renamed }
   }

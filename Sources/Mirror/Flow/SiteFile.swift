@@ -11,7 +11,7 @@ final class SiteFile {
   /// The statements that read one row, by the number of the table.
   private var texts: [Int: String] = [:]
   /// What hangs under tables, by their names, and the schema of which that is known.
-  private var hanging: (schema: Value, under: [String: [Hanging]]) = (.null, [:])
+  private var hanging: (schema: Int64?, under: [String: [Hanging]]) = (nil, [:])
 
   init(_ replica: Replica) throws(SQLiteError) {
     path = replica.file
@@ -103,7 +103,7 @@ final class SiteFile {
   func hanging(
     under parent: TableLink, _ links: [String: TableLink]
   ) throws(SQLiteError) -> [Hanging] {
-    let schema = try connection.scalar("PRAGMA main.schema_version")
+    let schema = try connection.schemaVersion()
     if hanging.schema != schema { hanging = (schema, [:]) }
     let name = parent.site.name.lowercased()
     if let known = hanging.under[name] { return known }
