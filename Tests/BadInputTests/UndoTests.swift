@@ -53,6 +53,18 @@ extension BadInputTests {
       return node
     }
 
+    /// The same with an admin, `third`, that lets somebody in, `fourth`.
+    private func siteWithGuest(_ desk: Desk) async throws {
+      let first = try await site(desk)
+      let third = try await join(desk, "c.db", "third", first, role: "admin")
+      let code = try await desk.succeed("invite", "c.db")
+      try await desk.succeed("join", "d.db", code, "--at", third.address, "--name", "fourth")
+      let isKnown = try await eventually(within: .seconds(20)) {
+        try await desk.succeed("members", "a.db", "--all").contains("fourth")
+      }
+      #expect(isKnown)
+    }
+
     /// A moment after all that was written until now, and before what follows.
     private func now(_ desk: Desk) async throws -> String {
       try await desk.run("sh", "-c", "sleep 2.1; date -u '+%Y-%m-%d %H:%M:%SZ'").output
@@ -131,14 +143,7 @@ extension BadInputTests {
 
     @Test func `an admin that has left is disowned with what it wrote`() async throws {
       try await Desk.with { desk in
-        let first = try await site(desk)
-        let third = try await join(desk, "c.db", "third", first, role: "admin")
-        let code = try await desk.succeed("invite", "c.db")
-        try await desk.succeed("join", "d.db", code, "--at", third.address, "--name", "fourth")
-        let isKnown = try await eventually(within: .seconds(20)) {
-          try await desk.succeed("members", "a.db", "--all").contains("fourth")
-        }
-        #expect(isKnown)
+        try await siteWithGuest(desk)
         try await desk.succeed("leave", "c.db")
         let words = [
           "flotilla", "revoke", "a.db", "third", "--undo-since", "2026-01-01 00:00:00Z",
@@ -156,14 +161,7 @@ extension BadInputTests {
     @Test func `an admin that is shut out already is not disowned, and that is said`() async throws
     {
       try await Desk.with { desk in
-        let first = try await site(desk)
-        let third = try await join(desk, "c.db", "third", first, role: "admin")
-        let code = try await desk.succeed("invite", "c.db")
-        try await desk.succeed("join", "d.db", code, "--at", third.address, "--name", "fourth")
-        let isKnown = try await eventually(within: .seconds(20)) {
-          try await desk.succeed("members", "a.db", "--all").contains("fourth")
-        }
-        #expect(isKnown)
+        try await siteWithGuest(desk)
         try await desk.succeed("revoke", "a.db", "third")
         let words = [
           "flotilla", "revoke", "a.db", "third", "--undo-since", "2026-01-01 00:00:00Z",

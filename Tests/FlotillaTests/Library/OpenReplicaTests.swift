@@ -15,6 +15,27 @@ import Testing
     return options
   }
 
+  /// A replica, and the address of the anchor of its site.
+  private func besideAnchor(_ site: TestSite) async throws -> (TestReplica, peers: [String]) {
+    let a = try await site.replica("a")
+    let b = try await site.replica("b")
+    let node = try await site.run(a)
+    _ = try await a.library.appoint(.here, rule: "client-wins")
+    return (b, [try await node.address])
+  }
+
+  /// Opens it, and waits until it has all and hears the anchor.
+  private func openInSync(_ replica: TestReplica, to peers: [String]) async throws -> OpenReplica {
+    let open = try await Replica.open(replica.path, options: options(to: peers))
+    #expect(
+      try await eventually {
+        let isInSync = try await replica.library.status(all: true).in_sync
+        let state = try await replica.library.anchor().state
+        return isInSync && state == "connected"
+      })
+    return open
+  }
+
   @Test func `uses the node that runs, and becomes it when that one stops`() async throws {
     try await TestSite.with { site in
       let a = try await site.replica("a")
@@ -256,18 +277,8 @@ import Testing
 
   @Test func `tells each verdict once, also to a program that comes back`() async throws {
     try await TestSite.with { site in
-      let a = try await site.replica("a")
-      let b = try await site.replica("b")
-      let node = try await site.run(a)
-      _ = try await a.library.appoint(.here, rule: "client-wins")
-      let peers = [try await node.address]
-      var open = try await Replica.open(b.path, options: options(to: peers))
-      #expect(
-        try await eventually {
-          let isInSync = try await b.library.status(all: true).in_sync
-          let state = try await b.library.anchor().state
-          return isInSync && state == "connected"
-        })
+      let (b, peers) = try await besideAnchor(site)
+      var open = try await openInSync(b, to: peers)
       for id in ["1", "2", "3"] {
         _ = try await open.save(["id": .text(id)], in: "item").verdict()
       }
@@ -292,18 +303,8 @@ import Testing
     async throws
   {
     try await TestSite.with { site in
-      let a = try await site.replica("a")
-      let b = try await site.replica("b")
-      let node = try await site.run(a)
-      _ = try await a.library.appoint(.here, rule: "client-wins")
-      let peers = [try await node.address]
-      var open = try await Replica.open(b.path, options: options(to: peers))
-      #expect(
-        try await eventually {
-          let isInSync = try await b.library.status(all: true).in_sync
-          let state = try await b.library.anchor().state
-          return isInSync && state == "connected"
-        })
+      let (b, peers) = try await besideAnchor(site)
+      var open = try await openInSync(b, to: peers)
       let copy = site.folder + "/copy.db"
       try b.write("VACUUM INTO '\(copy)'")
       for id in ["1", "2", "3"] {
