@@ -53,8 +53,8 @@ package struct OpenFolder: ~Copyable {
     openat(descriptor, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
   }
 
-  /// Makes a folder in it for the owner of what else is in it by the name `neighbour`, which may be
-  /// "." for the folder itself; negative, with the reason in `errno`, if that fails.
+  /// Makes a folder in it, for the owner of what has the name `neighbour` there: "." is the folder
+  /// itself. Negative, with the reason in `errno`, if that fails.
   func makeFolder(_ name: String, forOwnerOf neighbour: String) -> Int32 {
     guard mkdirat(descriptor, name, 0o700) == 0 else { return -1 }
     let made = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

@@ -1,8 +1,8 @@
 import SQLite
 
 extension SiteFile {
-  /// Rows of a mirrored table that a foreign key of the site deletes or changes by itself when the
-  /// row is deleted to which they refer: ON DELETE CASCADE, SET NULL or SET DEFAULT.
+  /// Rows of a mirrored table that refer to a row, and that the site deletes or changes by itself
+  /// when that one is deleted. Their key says ON DELETE CASCADE, SET NULL or SET DEFAULT.
   struct Hanging {
     let child: TableLink
     /// Gives their keys by that of the row.

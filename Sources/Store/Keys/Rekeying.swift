@@ -152,8 +152,8 @@ struct Rekeying {
 
   /// A row of a number of its own that another one has got as well: it takes a fresh one.
   ///
-  /// One that has moved as often as it can tell takes its number back instead, so that no chain of
-  /// moves goes on for ever: whoever dates rows back could drive it from number to number.
+  /// One that has moved as often as it can tell takes its number back instead. Whoever dates rows
+  /// back could drive it from number to number, for ever.
   private mutating func start(_ item: MovingRows.Item) throws {
     guard let table = store.tables.byID[item.table], store.mayWrite(table) else { return }
     guard parentage.numbered.contains(item.table) else { return try startAgain(item, table) }

@@ -11,8 +11,8 @@ extension Store {
   /// numbers that others know for other edits: those above what surely is `common` are issued
   /// again.
   ///
-  /// Edits are counted on from the last one here, or from `told`, the last of which programs may
-  /// have heard before the file was put back: no number then means two edits to them.
+  /// Edits are counted on from the last one here, or from `told`: of that number programs may have
+  /// heard before the file was put back. So none means two edits to them.
   ///
   /// With a mark everything of others is fetched anew, from who has been there when deleted
   /// versions were collected at it.
