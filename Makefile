@@ -6,6 +6,7 @@ PACKED := $(shell getconf GNU_LIBC_VERSION | awk '{ split($$2, v, "."); \
 	if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs" }')
 RELEASE = -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=all \
 	$(PACKED) -Xlinker --no-export-dynamic -Xlinker --no-eh-frame-hdr \
+	-Xlinker --wrap=_swift_stdlib_getScalarName \
 	-Xlinker -T -Xlinker "$(CURDIR)/scripts/packaging/program.ld"
 
 .DEFAULT_GOAL := help
