@@ -71,6 +71,34 @@ struct CaptureCase: Sendable, CustomTestStringConvertible {
     #expect(first.table == 1)
   }
 
+  @Test func `a row can be found past the index of its key, and one that is gone cannot`() throws {
+    let database = try CapturedDatabase("CREATE TABLE t(k TEXT PRIMARY KEY, u UNIQUE)")
+    let told: [(String, [String])] = [
+      ("INSERT INTO t VALUES ('a', 1), ('b', 2)", ["a", "b"]),
+      ("UPDATE t SET u = 3 WHERE k = 'a'", ["a"]),
+      ("UPDATE t SET k = 'c' WHERE k = 'a'", ["c"]),
+      ("UPDATE t SET rowid = 9 WHERE k = 'c'", ["c"]),
+      ("REPLACE INTO t VALUES ('d', 2)", ["d"]),
+      ("INSERT OR IGNORE INTO t VALUES ('e', 2); DELETE FROM t WHERE k = 'c'", ["d"]),
+      ("CREATE TRIGGER x AFTER INSERT ON t BEGIN DELETE FROM t WHERE k = NEW.k; END", []),
+      ("INSERT INTO t VALUES ('f', 4)", []),
+    ]
+    for (statement, found) in told {
+      try Journal.deleteFrom(0, on: database.connection)
+      try database.connection.execute(statement)
+      let rows = try database.connection.rows(
+        "SELECT DISTINCT k FROM _flotilla_journal JOIN t ON t.rowid = row AND k = k0 ORDER BY k")
+      #expect(rows.map { $0[0].string } == found, "\(statement)")
+    }
+  }
+
+  @Test(arguments: ["k INTEGER PRIMARY KEY", "k TEXT PRIMARY KEY) WITHOUT ROWID; --"])
+  func `no rowid is noted where the table is the index of its key`(columns: String) throws {
+    let database = try CapturedDatabase("CREATE TABLE t(\(columns)\n)".replacing("--\n)", with: ""))
+    try database.check("INSERT INTO t VALUES (1)")
+    #expect(try Journal.read(limit: 9, on: database.connection).map(\.row) == [nil])
+  }
+
   @Test func `a key that changes only in case is noted at least once`() throws {
     let database = try CapturedDatabase(
       "CREATE TABLE t(k TEXT COLLATE NOCASE PRIMARY KEY); INSERT INTO t VALUES ('abc')")

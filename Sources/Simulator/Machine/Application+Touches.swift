@@ -19,8 +19,8 @@ extension Application {
     var rows: Set<RowNumber> = []
     for entry in entries {
       guard let table = tables.first(where: { $0.name == entry[0].string }) else { continue }
-      // After the name: its id, its table and its time.
-      let values = entry[4...].prefix(table.key.count).map(Replication.Value.init)
+      // After the name: its id, its table, its time and its rowid.
+      let values = entry[5...].prefix(table.key.count).map(Replication.Value.init)
       guard let key = Key(values, collations: table.collations) else { continue }
       rows.insert(names.number(of: key, in: table.name))
     }

@@ -8,6 +8,8 @@ package struct JournalEntry: Sendable, Equatable {
   package let table: Int64
   /// The wall clock of the writer, in ms since 1970.
   package let at: Int64
+  /// The rowid of the row; nil where the key is all that a table has to find it by.
+  package let row: Int64?
   /// The key as stored, padded with NULL to the width of the journal.
   package let key: [Value]
 
@@ -15,7 +17,8 @@ package struct JournalEntry: Sendable, Equatable {
     id = row[0].integer ?? 0
     table = row[1].integer ?? 0
     at = row[2].integer ?? 0
-    key = Array(row[3...])
+    self.row = row[Journal.rowColumn].integer
+    key = Array(row[Journal.firstKeyColumn...])
   }
 }
 
@@ -34,12 +37,33 @@ package enum Journal {
   package static func create(on connection: Connection) throws(SQLiteError) {
     try connection.execute(
       """
-      CREATE TABLE \(table)(
+      CREATE TABLE main.\(table)(
         id INTEGER PRIMARY KEY,
         tbl INTEGER,
         at INTEGER,
+        row INTEGER,
         k0
       )
+      """)
+  }
+
+  /// Makes the journal of a file in which no rowids were noted anew, with what waits in it.
+  static func upgrade(on connection: Connection) throws(SQLiteError) {
+    let columns = try Layout.columns(of: table, on: connection)
+    guard !columns.isEmpty, !columns.contains("row") else { return }
+    let width = columns.count { $0.hasPrefix("k") }
+    let names = (["id", "tbl", "at"] + (0..<width).map { "k\($0)" }).joined(separator: ", ")
+    try connection.execute(
+      """
+      CREATE TABLE main.\(table)_before AS SELECT \(names) FROM main.\(table);
+      DROP TABLE main.\(table)
+      """)
+    try create(on: connection)
+    try widen(to: width, on: connection)
+    try connection.execute(
+      """
+      INSERT INTO main.\(table)(\(names)) SELECT \(names) FROM main.\(table)_before;
+      DROP TABLE main.\(table)_before
       """)
   }
 
@@ -91,7 +115,7 @@ package enum Journal {
   /// The number of key columns.
   package static func width(on connection: Connection) throws(SQLiteError) -> Int {
     let count = try connection.scalar("SELECT count(*) FROM pragma_table_info('\(table)', 'main')")
-    return Int(count.integer ?? 0) - 3
+    return Int(count.integer ?? 0) - firstKeyColumn
   }
 
   /// The entries above `id`, in the order of writing.
@@ -114,12 +138,18 @@ package enum Journal {
     ).reversed().map(JournalEntry.init)
   }
 
-  static let firstKeyColumn = 3
+  fileprivate static let rowColumn = 3
+  static let firstKeyColumn = 4
+
+  /// The rowid in the entry on which a statement stands.
+  static func row(_ statement: Statement) -> Int64? {
+    statement.isNull(rowColumn) ? nil : statement.integer(rowColumn)
+  }
 
   /// Looks at the newest entries from `id` on, the newest first, and ends where `look` says no.
   ///
   /// It is shown the number, the table, the time, and the statement, on which the key begins at
-  /// `firstKeyColumn`.
+  /// `firstKeyColumn`, after what `row` reads.
   static func readNewest(
     from id: Int64, limit: Int, on connection: Connection,
     _ look: (Int64, Int64, Int64, Statement) -> Bool

@@ -32,7 +32,7 @@ struct TriggerText {
       trigger(
         "update", "AFTER UPDATE",
         [
-          note("VALUES (\(values(of: "OLD")))"),
+          note("VALUES (\(values(of: "OLD", at: "NEW")))"),
           note("SELECT \(values(of: "NEW")) WHERE \(keyChanges)"),
         ]),
       trigger("delete", "AFTER DELETE", [note("VALUES (\(values(of: "OLD")))")]),
@@ -70,18 +70,24 @@ struct TriggerText {
   }
 
   private func note(_ rows: String) -> String {
-    let columns = schema.key.indices.map { "k\($0)" }.joined(separator: ", ")
-    return "INSERT INTO \(Journal.table)(tbl, at, \(columns)) \(rows)"
+    let names = ["tbl", "at"] + (rowID == nil ? [] : ["row"])
+    let columns = (names + schema.key.indices.map { "k\($0)" }).joined(separator: ", ")
+    return "INSERT INTO \(Journal.table)(\(columns)) \(rows)"
   }
 
   private func noteRows(_ condition: String, _ displacement: Displacement) -> String {
     note("SELECT \(values(of: displacement.row)) FROM \(displacement.source) WHERE \(condition)")
   }
 
-  private func values(of row: String) -> String {
+  /// `place` is what has the rowid that the row has now, if another one than what has the key.
+  private func values(of row: String, at place: String? = nil) -> String {
     let key = schema.key.map { "\(row).\(quoted(schema.columns[$0].name))" }
-    return (["\(id)", Self.now] + key).joined(separator: ", ")
+    let rowID = rowID.map { ["\(place ?? row).\($0)"] } ?? []
+    return (["\(id)", Self.now] + rowID + key).joined(separator: ", ")
   }
+
+  /// The name of the rowid by which a row is found that the index of its key hides.
+  private var rowID: String? { schema.hasIntegerKey ? nil : schema.rowIDName }
 
   /// What an UPDATE may call the columns of the key.
   private var keyNames: String {

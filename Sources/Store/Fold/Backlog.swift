@@ -16,6 +16,8 @@ struct Backlog {
     var table: Int64
     var key: Key
     var entry: Int64
+    /// Where that found the row, if its table has rowids beside its key.
+    var row: Int64?
     var moment: Dating.Moment
   }
 

@@ -89,7 +89,7 @@ extension JournalReader {
       room -= key.bytes.count
       touches.append(
         Backlog.Touch(
-          depth: depth, table: table.id, key: key, entry: id,
+          depth: depth, table: table.id, key: key, entry: id, row: Journal.row(statement),
           moment: Dating.Moment(now.moment)))
       return room > 0
     }

@@ -4,78 +4,6 @@ import SQLite
 /// Comparing a whole table with its versions: when it is tracked, and after a migration that took
 /// the triggers along.
 extension Store {
-  /// How far the comparison of a table has come; kept on disk, so that a kill resumes it.
-  struct Comparison {
-    enum Phase: UInt8 {
-      /// Rows of the table: new ones and changed ones become versions.
-      case rows = 0
-      /// Versions without a row: they become deletes.
-      case versions = 1
-      /// Rows of a table that had no version at all: nothing can have been deleted.
-      case firstRows = 2
-      /// Rows from before an end of tracking that have gone since: they become deletes, so that
-      /// they go where nobody has heard of that end, too.
-      case ended = 3
-      /// Rows that lack columns which they had: what these count is kept beside the row.
-      case columns = 4
-      /// Rows of a table whose key a migration has changed.
-      case rekeyed = 5
-      /// What others have sent of such a table before it had that key here.
-      case held = 6
-
-      var next: Phase? {
-        switch self {
-        case .columns: .rows
-        case .rekeyed: .held
-        case .rows: .versions
-        case .versions, .firstRows, .held: .ended
-        case .ended: nil
-        }
-      }
-    }
-
-    var table: Int64
-    var phase: Phase
-    var after: Key?
-    /// Set until the rows are looked at of a table that a migration has changed.
-    var remake: Remake?
-
-    /// Whether it goes through a table whose key was changed.
-    var isOfKey: Bool { phase == .rekeyed || phase == .held }
-
-    private static let isRemade: UInt8 = 0x80
-
-    var encoded: [UInt8] {
-      var writer = ByteWriter()
-      writer.byte(phase.rawValue | (remake == nil ? 0 : Self.isRemade))
-      remake?.write(to: &writer)
-      writer.raw(after?.bytes ?? [])
-      return writer.bytes
-    }
-
-    init(table: Int64, phase: Phase, after: Key?, remake: Remake? = nil) {
-      self.table = table
-      self.phase = phase
-      self.after = after
-      self.remake = remake
-    }
-
-    init?(table: Int64, _ bytes: [UInt8]) {
-      var reader = ByteReader(bytes)
-      guard let first = try? reader.byte("comparison"),
-        let phase = Phase(rawValue: first & ~Self.isRemade)
-      else { return nil }
-      var remake: Remake?
-      if first & Self.isRemade != 0 {
-        guard let read = try? Remake(from: &reader) else { return nil }
-        remake = read
-      }
-      let key = reader.rest()
-      self.init(
-        table: table, phase: phase, after: key.isEmpty ? nil : Key(bytes: key), remake: remake)
-    }
-  }
-
   /// Asks for a comparison of a table from its start; `remake` is what a migration did to it.
   func compare(_ table: Int64, remake: Remake? = nil) throws(SQLiteError) {
     verification.sound.remove(table)
@@ -94,9 +22,9 @@ extension Store {
     if let statements = tables.byID[table]?.statements,
       try connection.row(statements.selectAny) == nil
     {
-      return try save(Comparison(table: table, phase: .versions, after: nil))
+      return try begin(Comparison(table: table, phase: .versions, after: nil))
     }
-    try save(
+    try begin(
       Comparison(table: table, phase: isKnown ? .rows : .firstRows, after: nil, remake: all))
   }
 
@@ -117,16 +45,37 @@ extension Store {
     guard pending?.phase == .rows else {
       remake.add(added)
       let isNone = pending?.remake == nil && renewed.isEmpty && added.isEmpty
-      return try save(
+      return try begin(
         Comparison(table: table, phase: .columns, after: nil, remake: isNone ? nil : remake))
     }
     remake.blur()
-    try save(Comparison(table: table, phase: .rows, after: nil, remake: remake))
+    try begin(Comparison(table: table, phase: .rows, after: nil, remake: remake))
   }
 
   /// Asks for it after a migration that changed the key.
   func rekey(_ table: Int64) throws(SQLiteError) {
-    try save(Comparison(table: table, phase: .rekeyed, after: nil))
+    try begin(Comparison(table: table, phase: .rekeyed, after: nil))
+  }
+
+  /// Asks for a comparison from its start, and for its indexes to be checked before it begins.
+  func suspect(_ table: Int64) throws(SQLiteError) {
+    var pending = try tables.comparison(of: table)
+    if pending?.isDoubted == true { return }
+    if pending?.isOfKey != true, pending?.phase != .columns {
+      try compare(table)
+      pending = try tables.comparison(of: table)
+    }
+    guard var comparison = pending else { return }
+    verification.sound.remove(table)
+    (comparison.after, comparison.isDoubted) = (nil, true)
+    try save(comparison)
+  }
+
+  /// What is doubted of its table stays so.
+  private func begin(_ comparison: Comparison) throws(SQLiteError) {
+    var comparison = comparison
+    comparison.isDoubted = try tables.comparison(of: comparison.table)?.isDoubted == true
+    try save(comparison)
   }
 
   private func save(_ comparison: Comparison) throws(SQLiteError) {
@@ -140,6 +89,10 @@ extension Store {
   func compareSlice(_ edits: inout Edits, at now: Instant) throws -> Bool {
     guard var comparison = try tables.comparing() else { return false }
     guard let table = tables.byID[comparison.table] else { return false }
+    if comparison.isDoubted {
+      try requireSound(table, at: now)
+      comparison.isDoubted = false
+    }
     edits.isComparing = true
     defer { edits.isComparing = false }
     let isPhaseDone =

@@ -164,6 +164,7 @@ extension Store {
         }
         guard let statements = table.statements else { continue }
         let row = try ahead.row(index, of: touches, table, statements)
+        if try row == nil && isHidden(touch, table, statements) { continue }
         try fold(table, touch.key, row, madeAt: touch.moment, &edits)
       }
       room -= touches.count
@@ -280,8 +281,7 @@ extension Store {
     // What waited for its table was kept from it by the row that a program has deleted.
     if let old, !old.isDeleted, let shelved, shelved.why == .table {
       try unhold(old, table, key)
-      let moment = Instant(at: madeAt.at)
-      return try meet(old, shelved, table, key, &edits, at: moment)
+      return try meet(old, shelved, table, key, &edits, at: Instant(at: madeAt.at))
     }
     // A parked one is absent without having been deleted.
     guard let statements = table.statements, let old, !old.isDeleted || repeating != nil,

@@ -8,6 +8,7 @@ extension Layout {
     try add(to: connection)
     try nameSettings(on: connection)
     if format < 3 { try upgradeDigest(connection) }
+    if format < 4 { try Journal.upgrade(on: connection) }
     // The author that this replica itself is.
     try connection.execute(
       """

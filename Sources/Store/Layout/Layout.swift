@@ -3,7 +3,7 @@ import SQLite
 /// Flotilla's own tables inside the replica; every name starts with `_flotilla_`.
 enum Layout {
   /// The format of these tables; a newer one is refused, an older one upgraded.
-  static let format: Int64 = 3
+  static let format: Int64 = 4
 
   /// What each table is for:
   ///
@@ -294,7 +294,8 @@ enum Layout {
   static func columns(
     of table: String, on connection: Connection
   ) throws(SQLiteError) -> Set<String> {
-    let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.string(table)])
+    let rows = try connection.rows(
+      "SELECT name FROM pragma_table_info(?, 'main')", [.string(table)])
     return Set(rows.compactMap { $0[0].string })
   }
 

@@ -49,20 +49,46 @@ extension Store {
   ) throws -> Bool {
     guard try connection.row(statements.existsByKey, values) == nil else { return false }
     if try shelf.why(table: table.id, key: key)?.isWhole == true { return true }
-    if verification.sound.contains(table.id) { return true }
+    try requireSound(table, at: now)
+    return true
+  }
+
+  /// Whether a row that is not found by its key stands where its trigger has seen it: then an index
+  /// hides it. What was written into it counts once the table is compared.
+  ///
+  /// `UPDATE t SET v = 1 WHERE v = 0` finds the row by its rowid, and changes no index of the key.
+  func isHidden(
+    _ touch: Backlog.Touch, _ table: ReplicaTable, _ statements: RowStatements
+  ) throws(SQLiteError) -> Bool {
+    guard let place = touch.row, let select = statements.selectKeyByRowID,
+      let values = try connection.row(select, [.integer(place)]),
+      table.key(values.map(Replication.Value.init)) == touch.key
+    else { return false }
+    try suspect(table.id)
+    return true
+  }
+
+  /// Throws unless the comparison that is under way may go by what the indexes find.
+  func requireSound(_ table: ReplicaTable, at now: Instant) throws(StoreError) {
+    if verification.sound.contains(table.id) { return }
     guard !verification.isAsked else {
       verification.doubt = table.id
       throw StoreError(.unchecked, "the indexes of \(table.nameHere) are to be checked first")
     }
     try checkIndexes(of: table, at: now)
-    return true
   }
 
   /// Checks what a fold has asked for, once its transaction has been rolled back.
   func checkIndexes(at now: Instant) throws(StoreError) {
     guard let table = verification.doubt.flatMap({ tables.byID[$0] }) else { return }
     verification.doubt = nil
-    try checkIndexes(of: table, at: now)
+    do {
+      try checkIndexes(of: table, at: now)
+    } catch {
+      // What it hides was not looked at: that begins anew once all is found.
+      if error.code == .damaged { try transaction { try suspect(table.id) } }
+      throw error
+    }
   }
 
   /// Throws if they are damaged; then comparisons leave the table aside for some minutes.

@@ -27,6 +27,8 @@ final class RowStatements {
   let selectByKey: String
   let deleteByKey: String
   let existsByKey: String
+  /// The key by the rowid, past all indexes; nil where that is the key, or has no name.
+  let selectKeyByRowID: String?
 
   let table: String
   /// `OR ABORT`, where the table says something else. It holds for statements of triggers, too.
@@ -84,6 +86,10 @@ final class RowStatements {
     self.selectByKey = "SELECT \(names) FROM \(table) WHERE \(keyCondition)"
     self.deleteByKey = "DELETE FROM \(table) WHERE \(keyCondition)"
     self.existsByKey = "SELECT 1 FROM \(table) WHERE \(keyCondition)"
+    let keyNames = schema.key.map { quoted(schema.columns[$0].name) }.joined(separator: ", ")
+    let rowID = schema.hasIntegerKey ? nil : schema.rowIDName
+    let past = "FROM \(table) NOT INDEXED WHERE"
+    self.selectKeyByRowID = rowID.map { "SELECT \(keyNames) \(past) \($0) = ?" }
     self.writesKey =
       others.isEmpty || schema.keyCollations.contains { $0 != "BINARY" }
       || schema.key.contains { ![.integer, .text, .real].contains(schema.columns[$0].affinity) }
@@ -101,7 +107,8 @@ final class RowStatements {
     (selectByKey, deleteByKey, existsByKey) = (
       other.selectByKey, other.deleteByKey, other.existsByKey
     )
-    (table, resolution) = (other.table, other.resolution)
+    (selectKeyByRowID, table) = (other.selectKeyByRowID, other.table)
+    resolution = other.resolution
     (keyCondition, keyTerms) = (other.keyCondition, other.keyTerms)
     writesKey = other.writesKey
   }

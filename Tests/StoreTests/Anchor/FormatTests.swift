@@ -54,7 +54,7 @@ import Testing
       #expect(replica.store.position.frontier == before.frontier)
       #expect(replica.store.position.digest == before.digest)
       #expect(
-        try replica.value("SELECT value FROM _flotilla_meta WHERE name = 'format'") == .integer(3))
+        try replica.value("SELECT value FROM _flotilla_meta WHERE name = 'format'") == .integer(4))
       #expect(try replica.conflicts() == ["løst € lost to ?: unseen ()", "? lost to ?: unseen ()"])
       #expect(try replica.store.conflictLog.list(all: false).map(\.id) == [5, 3])
     }
@@ -77,6 +77,40 @@ import Testing
     #expect(try replica.version()?.isTentative == false)
   }
 
+  @Test func `folds what triggers of before have noted, and gets those of now`() throws {
+    let replica = try TestReplica(1, schema: AnchorSite.schema, tracking: ["note"])
+    let own = replica.origin
+    try replica.write("INSERT INTO note VALUES ('r', 'here'), ('also', 'here')")
+    try replica.foldAll()
+    let before = replica.store.position.frontier[own]
+    let triggers = try replica.application.rows(
+      "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+    for trigger in triggers {
+      let (name, sql) = (trigger[0].string ?? "", trigger[1].string ?? "")
+      let old = sql.replacing(", row", with: "").replacing("OLD.rowid, ", with: "")
+        .replacing("NEW.rowid, ", with: "").replacing("\"note\".rowid, ", with: "")
+      try replica.write("DROP TRIGGER \(name); \(old)")
+    }
+    try replica.write(
+      """
+      ALTER TABLE _flotilla_journal DROP COLUMN row;
+      ALTER TABLE _flotilla_journal ADD COLUMN k1;
+      UPDATE _flotilla_meta SET value = 3 WHERE name = 'format';
+      DELETE FROM note WHERE id = 'r'; UPDATE note SET text = 'there' WHERE id = 'also'
+      """)
+    let waiting = "SELECT id, tbl, at, k0, k1 FROM _flotilla_journal"
+    let noted = try replica.application.rows(waiting)
+    #expect(noted.count == 2)
+    try replica.reopen()
+    #expect(try replica.application.rows(waiting) == noted)
+    try replica.foldAll()
+    #expect(replica.store.position.frontier[own] == before + 2)
+    #expect(try Journal.width(on: replica.application) == 2)
+    try replica.write("UPDATE note SET text = 'anywhere'")
+    let row = "SELECT k0 FROM note JOIN _flotilla_journal AS j ON note.rowid = j.row"
+    #expect(try replica.value(row) == .string("also"))
+  }
+
   @Test func `is as it was if its upgrade fails half-way`() throws {
     let replica = try makeOld("UTF-8")
     // Somebody has a table in the way.
@@ -92,7 +126,7 @@ import Testing
 
   @Test func `that is newer is refused, and stays as it is`() throws {
     let replica = try TestReplica(1, schema: AnchorSite.schema, tracking: ["note"])
-    try replica.write("UPDATE _flotilla_meta SET value = 4 WHERE name = 'format'")
+    try replica.write("UPDATE _flotilla_meta SET value = 5 WHERE name = 'format'")
     let error = #expect(throws: StoreError.self) { try replica.reopen() }
     #expect(error?.code == .newerFormat)
   }

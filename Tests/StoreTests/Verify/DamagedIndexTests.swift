@@ -59,6 +59,63 @@ import Testing
     #expect(try replica.audit().count == 0)
   }
 
+  @Test func `nor does an edit that finds the row by another way`() throws {
+    let replica = try Self.replica()
+    let own = replica.origin
+    let before = replica.store.position.frontier[own]
+    for value in [-7, -8] {
+      try replica.write("UPDATE t NOT INDEXED SET v = \(value) WHERE v IN (7, -7)")
+      let error = #expect(throws: StoreError.self) { try replica.foldAll() }
+      #expect(error?.code == .damaged)
+      #expect(replica.store.position.frontier[own] == before)
+      if value == -7 { replica.clock += 600_000 }
+    }
+    // Other rows of the table go on.
+    try replica.write("INSERT INTO t(id) VALUES ('new')")
+    try replica.foldAll()
+    #expect(replica.store.position.frontier[own] == before + 1)
+    try replica.reopen()
+    #expect(throws: StoreError.self) { try replica.foldAll() }
+    #expect(replica.store.position.frontier[own] == before + 1)
+    replica.clock += 600_000
+    try replica.write("REINDEX")
+    try replica.foldAll()
+    #expect(replica.store.position.frontier[own] == before + 2)
+    #expect(try replica.value("SELECT v FROM t WHERE id = 'Key7'") == .integer(-8))
+    #expect(try replica.audit().count == 0)
+  }
+
+  @Test func `an edit while a comparison is under way has that begin anew`() throws {
+    let replica = try Self.replica()
+    try replica.store.repair()
+    for _ in 1...2 { _ = try replica.store.fold(at: replica.now) }
+    try replica.write("UPDATE t NOT INDEXED SET v = -7 WHERE v = 7")
+    #expect(throws: StoreError.self) { try replica.foldAll() }
+    let before = replica.store.position.frontier[replica.origin]
+    replica.clock += 600_000
+    try replica.write("REINDEX")
+    try replica.foldAll()
+    #expect(replica.store.position.frontier[replica.origin] == before + 1)
+    #expect(try replica.audit().count == 0)
+  }
+
+  @Test func `a row that a trigger of a program deletes is gone, and no index is doubted`() throws {
+    let replica = try AuditTests.replica()
+    // Younger than those that note, so it deletes the row before that is noted as written.
+    try replica.write(
+      """
+      CREATE TRIGGER gone AFTER UPDATE ON t WHEN NEW.v < 0
+      BEGIN DELETE FROM t WHERE id = NEW.id; END
+      """)
+    try replica.foldAll()
+    let before = replica.store.position.frontier[replica.origin]
+    try replica.write("UPDATE t SET v = -7 WHERE id = 'Key7'")
+    try replica.foldAll()
+    #expect(replica.store.position.frontier[replica.origin] == before + 1)
+    #expect(replica.store.verification.sound.isEmpty)
+    #expect(try replica.audit().count == 0)
+  }
+
   @Test func `the check of the file names it, which a quick one does not`() throws {
     let replica = try Self.replica()
     let health = try replica.store.survey.health()
