@@ -114,10 +114,11 @@ extension Store {
         [.integer(table.id)])
       tables.endBaseline(of: table.id)
       verification.sound.remove(table.id)
-      let hasMore = try tables.comparing() != nil
       // In the same commit: what is written from now on is written with the right to.
-      if !hasMore, !ownRights.regained.isEmpty { try ownRights.remember(regained: []) }
-      return hasMore
+      if !ownRights.regained.isEmpty {
+        try ownRights.remember(regained: ownRights.regained.intersection(tables.uncompared()))
+      }
+      return try tables.comparing() != nil
     }
     return true
   }

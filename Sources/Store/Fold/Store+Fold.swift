@@ -175,7 +175,7 @@ extension Store {
     // Older entries are read by the next fold, before it takes the write lock.
     let hasMore = try journal.hasMore()
     if !hasMore { try journal.unseen.clear() }
-    if !hasMore, kinship.unnoted.count > 0, try tables.comparing() == nil {
+    if !hasMore, kinship.unnoted.count > 0, try tables.uncompared().isEmpty {
       try kinship.unnoted.clear()
     }
     return hasMore

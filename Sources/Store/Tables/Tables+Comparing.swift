@@ -2,7 +2,13 @@ import SQLite
 
 /// Which comparisons are due, as the file says.
 extension Tables {
-  /// The comparison that is due next, or nil.
+  /// The tables that are here and yet to be compared, also those that are set aside as damaged.
+  func uncompared() throws(SQLiteError) -> Set<Int64> {
+    let ids = try connection.integers("SELECT id FROM _flotilla_local WHERE comparing IS NOT NULL")
+    return Set(ids.filter { byID[$0]?.isHere == true })
+  }
+
+  /// The comparison that is due next, or nil: a damaged table is set aside for some minutes.
   func comparing() throws(SQLiteError) -> Store.Comparison? {
     let text = "SELECT id, comparing FROM _flotilla_local WHERE comparing IS NOT NULL ORDER BY id"
     return try connection.with(text) { (statement) throws(SQLiteError) in

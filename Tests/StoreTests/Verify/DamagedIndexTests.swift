@@ -116,6 +116,44 @@ import Testing
     #expect(try replica.audit().count == 0)
   }
 
+  @Test func `what was written there without the right to counts for nothing`() throws {
+    let replica = try Self.replica()
+    let own = replica.store.position.frontier[replica.origin]
+    for right in [Right.none, .write] {
+      let rights = Rights(tables: ["t": right, "pair": right, "other": right])
+      try replica.store.allow(rights, delivered: own, at: replica.now)
+    }
+    let table = try #require(replica.store.tables.table("t"))
+    #expect(throws: StoreError.self) { try replica.foldAll() }
+    try replica.foldAll()
+    #expect(replica.store.ownRights.regained == [table.id])
+    replica.clock += 600_000
+    try replica.write("REINDEX")
+    try replica.foldAll()
+    #expect(replica.store.ownRights.regained == [])
+  }
+
+  @Test func `what refers to its rows waits for their numbers`() throws {
+    let replica = try Self.replica()
+    let table = try #require(replica.store.tables.table("t"))
+    try replica.store.repair()
+    #expect(throws: StoreError.self) { try replica.foldAll() }
+    let key = try #require(table.key([.text(Array("Key7".utf8))]))
+    try replica.store.transaction {
+      try replica.store.kinship.unnoted.put(
+        parent: table.id, key, child: table.id, Key(bytes: key.bytes + [1]))
+    }
+    try replica.write("INSERT INTO other VALUES (1, 1)")
+    try replica.foldAll()
+    #expect(replica.store.kinship.unnoted.count == 1)
+    replica.clock += 600_000
+    try replica.write("REINDEX; INSERT INTO other VALUES (2, 1)")
+    try replica.foldAll()
+    try replica.write("INSERT INTO other VALUES (3, 1)")
+    try replica.foldAll()
+    #expect(replica.store.kinship.unnoted.count == 0)
+  }
+
   @Test func `the check of the file names it, which a quick one does not`() throws {
     let replica = try Self.replica()
     let health = try replica.store.survey.health()
