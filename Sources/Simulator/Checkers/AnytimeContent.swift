@@ -8,10 +8,11 @@ enum AnytimeContent {
     _ news: [(row: RowNumber, version: Version)], _ after: Observation, _ history: inout History,
     at node: String, _ waiting: Set<RowNumber>
   ) {
-    if history.hasForks { return }
     for (row, version) in news {
       if history.isOfLiar(version) { history.noteLied(row) }
-      guard let made = history[version.dot], !waiting.contains(row) else { continue }
+      guard let made = history[version.dot], !waiting.contains(row),
+        !history.isForked(version.dot)
+      else { continue }
       if made.row != row || made.version.rank != version.rank {
         history.blame("\(version.dot) is row \(row) at \(node), and row \(made.row) elsewhere")
       }

@@ -24,9 +24,9 @@ enum AnytimeDated {
     _ row: RowNumber, _ version: Version, _ site: Int64?, isRecalled: Bool,
     _ history: inout History, at node: String
   ) {
-    // What is issued again in a new life keeps its stamp, and dots prove nothing where forks are.
-    // What a liar has said stands above any time.
-    if history.hasForks || history.lied.contains(row) { return }
+    // What a liar has said stands above any time. What is made after a machine was put back comes
+    // below what it made before that.
+    if history.lied.contains(row) || history.isForked(version.dot) { return }
     let now = site.map(Stamp.init(millisecondsSince1970:)) ?? .zero
     // Above a floor, which is that of many rows.
     let highest = max(history.collects ? history.highestOfAll : history.highest[row] ?? .zero, now)

@@ -6,14 +6,14 @@ enum AnytimeForward {
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String
   ) {
     // Who fetches all anew has forgotten on purpose, and has told nobody what it had.
-    if history.hasForks || before.isRenewing || after.isRenewing { return }
+    if before.isRenewing || after.isRenewing { return }
     if !after.frontier.covers(before.frontier) { history.blame("\(node)'s frontier went back") }
     if before.lost.isEmpty, before.versions == after.versions { return }
     let old =
       before.lost.isEmpty
       ? before.versions : before.versions.merging(before.lost) { held, _ in held }
     for (row, old) in old where after.versions[row] != old {
-      if wasForgotten(row, old, before, after, history) { continue }
+      if history.isForked(old.dot) || wasForgotten(row, old, before, after, history) { continue }
       guard let new = after.known(row) else {
         if old.isDeleted, history.collects { continue }
         history.blame("\(node) has forgotten row \(row), \(old.dot)")

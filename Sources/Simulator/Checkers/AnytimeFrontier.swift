@@ -9,7 +9,7 @@ enum AnytimeFrontier {
     _ before: Observation, _ after: Observation, _ history: inout History, at node: String,
     mayRead: (RowNumber) -> Bool = { _ in true }
   ) {
-    if history.hasForks || history.hasParted || after.isBehind { return }
+    if history.hasParted || after.isBehind { return }
     guard before.frontier != after.frontier else { return }
     for (origin, seq) in after.frontier.sorted {
       let from = before.frontier[origin]
@@ -19,6 +19,8 @@ enum AnytimeFrontier {
           !history.givenUp.contains(made.version.dot), !history.agreed.contains(made.version.dot),
           !history.uncovered.contains(made.row)
         else { continue }
+        if history.isForked(made.version.dot) { continue }
+        if history.isDoubtful(made.row, above: made.version) { continue }
         // What had replaced it went with its table.
         if let lost = history.lost[made.row], lost.rank > made.version.rank { continue }
         if let held = history.awaited[made.row], held.rank > made.version.rank,

@@ -8,7 +8,6 @@ enum FinallyKept {
   static func check(
     _ edits: Edits, _ now: Observation, own: Origin, _ history: inout History, at node: String
   ) {
-    if history.hasForks { return }
     for (row, edit) in edits {
       // A column that was added may be filled with what was kept beside the row.
       let stands =
@@ -21,6 +20,8 @@ enum FinallyKept {
         continue
       }
       let authors: Set<Origin> = [own, edit.author ?? own]
+      // What stands may have its name.
+      if authors.contains(where: { history.isForked($0) }) { continue }
       if authors.contains(where: { now.hasLogged(row, of: $0, above: edit.above) }) { continue }
       // Without a log nothing tells what the liar has claimed to know better.
       if now.log == nil, history.lied.contains(row) { continue }

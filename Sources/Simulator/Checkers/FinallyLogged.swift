@@ -18,10 +18,9 @@ enum FinallyLogged {
   static func check(
     _ shown: Observation, known: Frontier, _ authors: [Author], _ history: inout History
   ) {
-    // One number may mean two edits; of two copies one passes for a life that is over; and what
-    // gives way to a delete that is forgotten since, where files are put back, cannot be told from
-    // what is lost.
-    if history.hasForks || history.hasCopies || history.collects && history.putsBack { return }
+    // Of two copies one passes for a life that is over; and what gives way to a delete that is
+    // forgotten since, where files are put back, cannot be told from what is lost.
+    if history.hasCopies || history.collects && history.putsBack { return }
     let lineage = history.lineage
     var logged: [(row: RowNumber, edit: Dot)] = []
     for author in authors {
@@ -37,12 +36,12 @@ enum FinallyLogged {
     func isLeft(_ dot: Dot) -> Bool {
       authors.flatMap(\.lives).contains { $0.origin == dot.origin }
     }
-    // What somebody else had said as well goes with that. Where tables were dropped, what was there
+    // What somebody else had said as well goes with that. One number may mean two edits. Where tables were dropped, what was there
     // in the middle of some work alone may have gone with one of them.
     let hasDropped = !history.unlogged.isEmpty
     for (dot, edit) in lineage.edits
     where !known.covers(dot) || !isLeft(dot) || history.unlogged.contains(dot)
-      || history.isWithdrawn(dot, edit.row) || hasDropped && history[dot] == nil
+      || history.isForked(dot) || history.isWithdrawn(dot, edit.row) || hasDropped && history[dot] == nil
     {
       logged.append((edit.row, dot))
     }

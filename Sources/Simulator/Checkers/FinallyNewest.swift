@@ -6,7 +6,7 @@ import Replication
 /// table that an application has dropped.
 enum FinallyNewest {
   static func check(_ all: [(name: String, shown: Observation)], _ history: inout History) {
-    if history.hasForks || history.hasParted { return }
+    if history.hasParted { return }
     let known = all.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
     let brought = all.reduce(into: known) { $0.join(history.brought[$1.name] ?? Frontier()) }
     let gone = history.gone(all.map(\.shown))
@@ -17,6 +17,7 @@ enum FinallyNewest {
         let held = shown.versions[row]
         // What a copy had deleted, and let go of, it may have numbered anew: nobody shows that dot.
         if history.mayForgetDelete(of: row), held?.isDeleted ?? true,
+            || history.isDoubtful(row, above: made.version)
           made.version.isDeleted || history.hasCopies
         {
           continue

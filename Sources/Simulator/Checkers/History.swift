@@ -85,11 +85,14 @@ struct History {
   }
 
   /// A whole machine was put back to an earlier state. Until a peer that it had told itself shows
-  /// that, it may give one dot to two edits; then all must still be equal in the end, but dots
-  /// prove nothing.
+  /// that, it may give one dot to two edits; then all must still be equal in the end, but these
+  /// dots prove nothing.
   var hasForks: Bool { !forks.isEmpty }
   /// By origin, the number above which that may be.
   private var forks: [Origin: UInt64] = [:]
+  /// The highest edit of each row that has such a dot. Who holds the other edit of that dot is not
+  /// sent this one, nor what it has replaced, until digests are compared.
+  private var doubtful: [RowNumber: Version] = [:]
 
   /// By the copy of a node, the last term in which it held office in each of its lives.
   private var offices: [String: [Origin: Term]] = [:]
@@ -113,7 +116,22 @@ struct History {
 
   mutating func fork(_ origin: Origin, above seq: UInt64) {
     forks[origin] = min(forks[origin] ?? seq, seq)
+    for case let made? in made[origin] ?? [] { noteDoubtful(made.row, made.version) }
   }
+
+  mutating func noteDoubtful(_ row: RowNumber, _ version: Version) {
+    guard isForked(version.dot) else { return }
+    if let other = doubtful[row], other.rank >= version.rank { return }
+    doubtful[row] = version
+  }
+
+  /// Whether such an edit of the row outranks a version.
+  func isDoubtful(_ row: RowNumber, above version: Version) -> Bool {
+    doubtful[row].map { $0.rank > version.rank } ?? false
+  }
+
+  /// Whether what is written under an origin now may have the name of something else.
+  func isForked(_ origin: Origin) -> Bool { forks[origin] != nil }
 
   /// Whether two edits may have this name.
   func isForked(_ dot: Dot) -> Bool { forks[dot.origin].map { dot.seq > $0 } ?? false }
@@ -323,13 +341,13 @@ struct History {
     givenUp.reduce(into: []) { $0.formUnion(lineage.line(of: $1)) }
   }
 
-  /// The newest version of each row of those that a frontier covers.
+  /// The newest version of each row of those that a frontier covers, but for names of two edits.
   func newest(_ known: Frontier, isBrought: Bool = false) -> [RowNumber: Made] {
     var newest: [RowNumber: Made] = [:]
     let dropped = isBrought ? renumbered : forsaken
     for made in made.values.joined() {
       guard let made, known.covers(made.version.dot), !withdrawn.contains(made.version.dot),
-        !dropped.contains(made.version.dot)
+        !dropped.contains(made.version.dot), !isForked(made.version.dot)
       else { continue }
       if let other = newest[made.row], other.version.rank >= made.version.rank { continue }
       newest[made.row] = made

@@ -102,7 +102,9 @@ struct Lineage {
     _ dot: Dot, _ row: RowNumber, _ version: Version?, isDeleted: Bool, _ before: Observation,
     _ own: Origin, isHandedOn: Bool = false
   ) {
-    guard edits[dot] == nil else { return }
+    if let known = edits[dot], known.row == row {
+      guard let old = known.hash, let new = version?.hash, old != new else { return }
+    }
     let all = before.office?.pending[row] ?? []
     let waiting = all.filter { $0.dot.origin == own }
     // In a table that has another name for a while a row still stands.
@@ -120,8 +122,12 @@ struct Lineage {
     {
       parents = [same.edit]
     }
+    parents = parents.filter { isEarlier($0, dot) }
+    // A second edit of that number, of a machine that was put back: it stands for the others, or
+    // is replaced.
+    guard edits[dot] == nil else { return removed += parents.map { (row, $0) } }
     edits[dot] = Edit(
-      row: row, parents: parents.filter { isEarlier($0, dot) }, hash: version?.hash,
+      row: row, parents: parents, hash: version?.hash,
       stamp: version?.stamp, isDeleted: isDeleted,
       isGoverned: before.office?.isHeld ?? false)
   }

@@ -155,6 +155,7 @@ struct Witness {
     yielded.look(at: now, own: own, above: settled.frontier[own])
     let yielding = yielded.check(by: latest, &history, at: node)
     let news = now.news(since: seen)
+    for (row, version) in news { history.noteDoubtful(row, version) }
     for (row, version) in news
     where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
       noteBase(of: row, version)
