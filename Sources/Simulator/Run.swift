@@ -186,7 +186,7 @@ package struct Run: Sendable {
 extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
-    (history.collects, history.putsBack) = (hasCollection, faults[.restore] > 0)
+    history.collects = hasCollection
     history.hasStrangers = faults[.strangers] > 0
     history.hasSteadyClocks = !hasLives && Faults.Kind.redating.allSatisfy { faults[$0] == 0 }
     if hasSiteTime { foundTime() }

@@ -92,6 +92,29 @@ import Testing
     #expect(history.faults.count == 1)
   }
 
+  /// Only of what a copy has written nobody may show the delete, and only where one is the newest
+  /// somebody may hold nothing.
+  @Test(arguments: [("node-1", 0), ("node-0", 1)])
+  func `a row that nobody has, where deletes are let go of`(copy: String, faults: Int) {
+    var (history, author) = (History(), Templates.origin(of: 1))
+    (history.collects, history.copies) = (true, [copy, "node-3"])
+    var made = version(1, stamp: 10)
+    made.dot = Dot(author, 1)
+    history.add(History.Made(row: 0, version: made, content: 5))
+    let end = Observation(frontier: Frontier([author: 1]))
+    FinallyNewest.check([("a", end)], &history)
+    #expect(history.faults.count == faults)
+    AnytimeFrontier.check(Observation(), end, &history, at: "n")
+    #expect(history.faults.count == faults + 1)
+    (made.dot, made.isDeleted, author) = (Dot(author, 2), true, made.dot.origin)
+    made.stamp = Stamp(rawValue: 11)
+    history.add(History.Made(row: 0, version: made, content: nil))
+    let later = Observation(frontier: Frontier([author: 2]))
+    AnytimeFrontier.check(Observation(), later, &history, at: "n")
+    FinallyNewest.check([("a", later)], &history)
+    #expect(history.faults.count == faults + 1)
+  }
+
   @Test func `an edit that was brought and numbered anew`() {
     var history = history
     let (old, other) = (version(2, stamp: 20), Origin(rawValue: 0))

@@ -58,7 +58,7 @@ import Testing
   @Test(arguments: [true, false])
   func `two copies judge apart only while one does not know of the other`(hasHeard: Bool) {
     var history = History()
-    history.hasCopies = true
+    history.copies = ["node-1", "node-3"]
     let lives = [Templates.origin(of: 1), Templates.origin(of: 1, life: 1)]
     let other = Templates.origin(of: 2)
     for (life, node) in zip(lives + [other], ["node-1", "node-3", "node-2"]) {

@@ -26,7 +26,8 @@ enum FinallyKept {
       // Without a log nothing tells what the liar has claimed to know better.
       if now.log == nil, history.lied.contains(row) { continue }
       if edit.content != nil, isParked(row, edit.moment, now, own) { continue }
-      if now.givenUp.values.contains(row) || history.hasCopies && edit.content == nil { continue }
+      if now.givenUp.values.contains(row) { continue }
+      if edit.content == nil, history.copies.contains(node) { continue }
       let isOutranked = now.versions[row].map { version in
         version.dot.origin != own && version.stamp >= Stamp(millisecondsSince1970: edit.moment)
       }

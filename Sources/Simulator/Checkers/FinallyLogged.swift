@@ -19,8 +19,8 @@ enum FinallyLogged {
     _ shown: Observation, known: Frontier, _ authors: [Author], _ history: inout History
   ) {
     // Of two copies one passes for a life that is over; and what gives way to a delete that is
-    // forgotten since, where files are put back, cannot be told from what is lost.
-    if history.hasCopies || history.collects && history.putsBack { return }
+    // forgotten since, where a file was put back, cannot be told from what is lost.
+    if history.hasCopies || history.collects && history.wasPutBack { return }
     let lineage = history.lineage
     var logged: [(row: RowNumber, edit: Dot)] = []
     for author in authors {

@@ -15,10 +15,9 @@ enum FinallyNewest {
     for (name, shown) in all {
       for (row, made) in newest {
         let held = shown.versions[row]
-        // What a copy had deleted, and let go of, it may have numbered anew: nobody shows that dot.
         if history.mayForgetDelete(of: row), held?.isDeleted ?? true,
+          made.version.isDeleted || history.wasWrittenByCopy(row)
             || history.isDoubtful(row, above: made.version)
-          made.version.isDeleted || history.hasCopies
         {
           continue
         }

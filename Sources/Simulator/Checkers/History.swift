@@ -136,9 +136,10 @@ struct History {
   /// Whether two edits may have this name.
   func isForked(_ dot: Dot) -> Bool { forks[dot.origin].map { dot.seq > $0 } ?? false }
 
-  /// Two copies of one file have run: what was written and deleted again in one of them before it
-  /// was folded, the other one may have given to all.
-  var hasCopies = false
+  /// The names of two copies of one file that have run: what was written and deleted again in one
+  /// of them before it was folded, the other one may have given to all.
+  var copies: Set<String> = []
+  var hasCopies: Bool { !copies.isEmpty }
   /// A file was put back to an earlier state.
   var wasPutBack = false
   /// Whether one machine may have given the same unique value to two rows. Its programs do not;
@@ -147,8 +148,6 @@ struct History {
 
   /// Deleted versions are let go of.
   var collects = false
-  /// Files may be put back to an earlier state.
-  var putsBack = false
   /// Members do not know each other's keys yet.
   var hasStrangers = false
 
@@ -315,9 +314,19 @@ struct History {
 
   /// Whether a replica that holds this may have let go of a later delete: either stands for both.
   func mayStand(_ held: Version?, for row: RowNumber, _ known: Frontier) -> Bool {
-    guard mayForgetDelete(of: row) else { return false }
-    guard let held else { return true }
-    return held.isDeleted && newest(known)[row]?.version.isDeleted == true
+    guard mayForgetDelete(of: row), held?.isDeleted ?? true else { return false }
+    // Of a delete that was lost, or is a liar's, nobody here knows.
+    if held == nil, !collects { return true }
+    return newest(known)[row]?.version.isDeleted == true
+  }
+
+  /// Whether one of two copies has written the row: what it had deleted, and let go of, it may have
+  /// numbered anew, and nobody shows that dot.
+  func wasWrittenByCopy(_ row: RowNumber) -> Bool {
+    hasCopies
+      && made.contains { origin, all in
+        copies.contains(String(Words.author(origin))) && all.contains { $0?.row == row }
+      }
   }
 
   /// The newest version of each row of those that a frontier covers, or of those that were brought

@@ -25,7 +25,7 @@ extension World {
       copy.isMoved = random.chance(600)
       nodes.append(copy)
       if !copy.isMoved { try noteFork(number) }
-      history.hasCopies = true
+      history.copies = [Words.node(node), Words.node(number)]
       let other = copy.isMoved ? "another machine" : "a machine that looks the same"
       tell("\(Words.node(node)) is copied to \(other), as \(Words.node(number))")
       for link in links.all where link.nodes.contains(node) {
