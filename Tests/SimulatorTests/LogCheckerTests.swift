@@ -5,7 +5,8 @@ import Testing
 
 /// Checkers of what is logged, dated and summed up.
 @Suite struct `Checkers of logs, times and digests` {
-  private let own = Origin(rawValue: 1)
+  private static let own = Origin(rawValue: 1)
+  private let own = Self.own
   private let other = Origin(rawValue: 2)
 
   private func version(_ origin: Origin, stamp: Int64, hash: UInt64) -> Version {
@@ -52,6 +53,79 @@ import Testing
     #expect(faults(hash: 8) == 0)
     #expect(faults(isAuthorThere: false) == 0)
     #expect(faults(isUnlogged: true) == 0)
+  }
+
+  private func deleted(_ origin: Origin, _ seq: UInt64 = 1, stamp: Int64) -> Version {
+    var version = version(origin, stamp: stamp, hash: 0)
+    (version.dot, version.created, version.isDeleted) = (Dot(origin, seq), Dot(origin, seq), true)
+    return version
+  }
+
+  /// One node deletes a row, and an edit of the other, which had not seen that, stands.
+  private func deleteFaults(
+    isLogged: Bool = false, isLetGo: Bool = false, isSeen: Bool = false, isTold: Bool = false,
+    isSecond: Bool = false
+  ) -> Int {
+    var history = History()
+    history.collects = isLetGo
+    let gone = deleted(own, isSecond ? 3 : 1, stamp: 1)
+    let won = version(other, stamp: 3, hash: 8)
+    var base = Observation()
+    if isSecond {
+      // Both have seen an earlier one.
+      base = shown(deleted(own, stamp: 0))
+      var again = version(own, stamp: 1, hash: 6)
+      again.dot = Dot(own, 2)
+      history.lineage.note(Observation(), base, own: own)
+      history.lineage.note(base, shown(again), own: own)
+      history.lineage.note(shown(again), shown(gone), own: own)
+    }
+    if isSeen { base = shown(gone) }
+    if isTold {
+      base = shown(deleted(Origin(rawValue: 3), stamp: 2))
+      history.lineage.note(Observation(), base, own: Origin(rawValue: 3))
+    }
+    history.lineage.note(Observation(), shown(gone), own: own)
+    history.lineage.note(base, shown(won), own: other)
+    history.noteLetGo(shown(gone), Observation())
+    let entry = Observation.Logged(
+      row: 0, reason: "older", loser: gone.dot, winner: won.dot, isWhole: true)
+    let authors = [("a", own), ("b", other)].map { name, origin in
+      FinallyLogged.Author(
+        name: name, log: isLogged && name == "a" ? [entry] : [],
+        lives: RunLog().lives(now: origin))
+    }
+    FinallyLogged.check(shown(won), known: Frontier([own: 3, other: 1]), authors, &history)
+    return history.faults.count
+  }
+
+  @Test func `a delete that lost is in the log of its author`() {
+    #expect(deleteFaults() == 1)
+    #expect(deleteFaults(isLogged: true) == 0)
+    #expect(deleteFaults(isSecond: true) == 1)
+    // What stands was made over it, or over another delete, or where it was forgotten.
+    #expect(deleteFaults(isSeen: true) == 0)
+    #expect(deleteFaults(isTold: true) == 0)
+    #expect(deleteFaults(isLetGo: true) == 0)
+  }
+
+  @Test(arguments: [(nil, 1), (own, 0)] as [(Origin?, Int)])
+  func `a delete that was outranked before it became a version`(loser: Origin?, faults: Int) {
+    var history = History()
+    let moment: Int64 = 1_900_000_000_000
+    let stamp = Stamp(millisecondsSince1970: moment + 1).rawValue
+    var now = shown(version(other, stamp: stamp, hash: 8))
+    now.rows = [0: Observation.Content(8)]
+    now.log =
+      loser.map {
+        [
+          Observation.Logged(
+            row: 0, reason: "older", loser: Dot($0, 1), winner: Dot(other, 1), isWhole: true)
+        ]
+      } ?? []
+    let edits = [0: Witness.Edit(content: nil, moment: moment, above: 0)]
+    FinallyKept.check(edits, now, own: own, &history, at: "a")
+    #expect(history.faults.count == faults)
   }
 
   @Test func `an edit that was outranked before it became a version`() {

@@ -51,19 +51,19 @@ enum FinallyKept {
   }
 
   /// Whether an edit that something else has outranked at once was a version before, or is in the
-  /// log: what becomes of that is looked at in the end. Of a delete nothing is kept, and nothing is
-  /// logged of what somebody else had said as well.
+  /// log: what becomes of that is looked at in the end. Nothing is logged of what somebody else had
+  /// said as well.
   private static func isSeen(
     _ edit: Witness.Edit, _ row: RowNumber, _ now: Observation, _ authors: Set<Origin>,
     _ history: History
   ) -> Bool {
-    guard let log = now.log, let content = edit.content else { return true }
+    guard let log = now.log else { return true }
     let isKnown = history.lineage.edits.contains {
       authors.contains($0.key.origin) && $0.key.seq > edit.above && $0.value.row == row
     }
     if isKnown || log.contains(where: { $0.row == row && $0.loser == nil }) { return true }
     return history.made.values.joined().contains {
-      $0?.row == row && $0?.content == content.common
+      $0?.row == row && $0?.content == edit.content?.common
     }
   }
 

@@ -51,5 +51,27 @@ enum FinallyLogged {
       let standing = shown.versions[edit.row].map { "\($0.edit)" } ?? "nothing"
       history.blame("\(dot) of row \(edit.row) is in no log; \(standing) stands")
     }
+    checkDeletes(
+      shown, history.kept(in: shown, known: known, logged: logged, butDeletes: true), &history)
+  }
+
+  /// A delete that lost to what stands is logged like any other edit, unless another one, which had
+  /// not seen it, is `kept`: both say the same.
+  private static func checkDeletes(
+    _ shown: Observation, _ kept: [RowNumber: Set<Dot>], _ history: inout History
+  ) {
+    let lineage = history.lineage
+    let over = Set(lineage.edits.values.flatMap(\.parents))
+    for (dot, edit) in lineage.edits.sorted(by: { $0.key < $1.key }) where edit.isDeleted {
+      guard let standing = shown.versions[edit.row], !standing.isDeleted, !over.contains(dot),
+        let kept = kept[edit.row], !kept.contains(dot)
+      else { continue }
+      let isSaid = kept.subtracting(lineage.line(of: dot)).contains {
+        lineage.edits[$0]?.isDeleted == true
+      }
+      if isSaid { continue }
+      history.blame(
+        "\(dot), a delete of row \(edit.row), is in no log; \(standing.edit) stands")
+    }
   }
 }

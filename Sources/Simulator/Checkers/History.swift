@@ -201,6 +201,16 @@ struct History {
     agreed.formUnion(gone.filter(\.isDeleted).map(\.dot))
   }
 
+  /// Deletes that somebody has let go of: what is made of such a row later is made over nothing.
+  private(set) var letGo: Set<Dot> = []
+
+  mutating func noteLetGo(_ before: Observation, _ now: Observation) {
+    guard collects else { return }
+    for (row, old) in before.versions where old.isDeleted && now.versions[row] == nil {
+      letGo.insert(old.edit)
+    }
+  }
+
   /// Origins of nodes that passed nothing on, for a while at least.
   var leaves: Set<Origin> = []
 

@@ -149,6 +149,7 @@ struct Witness {
     if seen.isRenewing {
       history.agree(seen.versions.filter { now.versions[$0.key] == nil }.map(\.value))
     }
+    history.noteLetGo(seen, now)
     AnytimeForward.check(seen, now, &history, at: node)
     resigned.check(now, &history, at: node)
     history.noteAwaited(now)
