@@ -218,7 +218,7 @@ extension World {
       }
       if plan == nil { try checkLogs(shown) }
       if hasSiteTime { EventuallyTimed.check(times, &history) }
-      if plan != nil { checkOffice(shown) }
+      if plan != nil { try checkOffice(shown) }
       if hasRights { try checkRights(shown) }
     } catch {
       history.blame("a replica cannot be read in the end: \(error)")

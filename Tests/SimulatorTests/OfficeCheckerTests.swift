@@ -55,6 +55,52 @@ import Testing
     #expect(history.faults.count == faults)
   }
 
+  /// An anchor has rejected an edit over which another one was certified.
+  private func rejected(
+    hash: UInt64 = 8, logged: Bool? = nil, isOver: Bool = false, isTwice: Bool = false
+  ) -> Int {
+    let (anchor, term) = (Origin(rawValue: 9), Term(number: 1, incarnation: 1))
+    func made(_ origin: Origin, _ seq: UInt64, _ stamp: Int64, _ hash: UInt64) -> Observation {
+      let dot = Dot(origin, seq)
+      let version = Version(
+        dot: dot, created: dot, stamp: Stamp(rawValue: stamp), hash: hash, isDeleted: false)
+      return Observation(versions: [0: version], office: OfficeView())
+    }
+    var history = History()
+    let (edit, standing) = (made(own, 1, 1, hash), made(Origin(rawValue: 2), 1, 2, 7))
+    history.lineage.note(Observation(office: OfficeView()), edit, own: own)
+    history.lineage.note(Observation(office: OfficeView()), standing, own: Origin(rawValue: 2))
+    if isOver { history.lineage.note(edit, made(own, 2, 3, 9), own: own) }
+    var ruled = standing
+    let certified = standing.versions[0]!.certified(
+      Dot(anchor, 1), term: term, epoch: 1, at: Stamp(rawValue: 3))
+    ruled.versions[0] = certified
+    ruled.office?.rulings = [
+      OfficeView.Ruled(
+        dot: Dot(anchor, 2), kind: Reason.unseen.rawValue, edit: Dot(own, 1), term: term)
+    ]
+    history.lineage.note(standing, ruled, own: anchor)
+    let log = logged.map {
+      Observation.Logged(
+        row: 0, reason: "unseen", loser: Dot(own, 1), winner: certified.dot, isWhole: $0)
+    }
+    let author = FinallyLogged.Author(
+      name: "a", log: log.map { [$0] } ?? [],
+      lives: RunLog().lives(now: isTwice ? Origin(rawValue: 5) : own))
+    FinallyRejected.check(ruled, [author], &history)
+    return history.faults.count
+  }
+
+  @Test func `an edit that was rejected is whole in the log of its author`() {
+    #expect(rejected() == 1)
+    #expect(rejected(logged: true) == 0)
+    #expect(rejected(logged: false) == 1)
+    // It says what stands, its author has gone on from it, or its life is over.
+    #expect(rejected(hash: 7) == 0)
+    #expect(rejected(isOver: true) == 0)
+    #expect(rejected(isTwice: true) == 0)
+  }
+
   @Test(arguments: [true, false])
   func `two copies judge apart only while one does not know of the other`(hasHeard: Bool) {
     var history = History()

@@ -2,7 +2,7 @@ import Replication
 
 /// What must hold in the end where somebody was the anchor.
 extension World {
-  mutating func checkOffice(_ shown: [(name: String, shown: Observation)]) {
+  mutating func checkOffice(_ shown: [(name: String, shown: Observation)]) throws {
     guard isFounded else { return }
     if story.isTold { tellEnd(shown) }
     let alive = nodes.all.filter { !$0.isDead }
@@ -26,6 +26,7 @@ extension World {
       }
     }
     FinallyKnown.check(shown, gone: wasAbolished ? gone : [], &history)
+    if let first = shown.first { FinallyRejected.check(first.shown, try authors(), &history) }
   }
 
   /// Everything that somebody was appointed for, whoever has heard of it.

@@ -11,11 +11,15 @@ extension World {
     guard let first = shown.first, first.shown.log != nil else { return }
     if story.isTold { tellEnd(shown) }
     let known = shown.reduce(into: Frontier()) { $0.join($1.shown.frontier) }
-    let authors = try nodes.all.filter { !$0.isDead }.map { node in
+    FinallyLogged.check(first.shown, known: known, try authors(), &history)
+  }
+
+  /// Those who are there in the end, and what they have logged.
+  func authors() throws -> [FinallyLogged.Author] {
+    try nodes.all.filter { !$0.isDead }.map { node in
       FinallyLogged.Author(
         name: node.replica.name, log: try node.replica.observe().log ?? [],
         lives: node.replica.runLog.lives(now: node.replica.own))
     }
-    FinallyLogged.check(first.shown, known: known, authors, &history)
   }
 }
