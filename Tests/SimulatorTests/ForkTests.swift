@@ -70,6 +70,9 @@ import Testing
     history.collects = true
     FinallyNewest.check([("n", end)], &history)
     #expect(history.faults.count == 2 * faults)
+    let below = shown([1: version(Dot(Self.other, 1), stamp: 19)], [Self.other: 1])
+    FinallyNewest.check([("n", below)], &history)
+    #expect(history.faults.count == 3 * faults)
   }
 
   @Test(arguments: [(put, 0), (other, 1)])

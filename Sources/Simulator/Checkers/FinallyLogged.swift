@@ -36,12 +36,13 @@ enum FinallyLogged {
     func isLeft(_ dot: Dot) -> Bool {
       authors.flatMap(\.lives).contains { $0.origin == dot.origin }
     }
-    // What somebody else had said as well goes with that. One number may mean two edits. Where tables were dropped, what was there
-    // in the middle of some work alone may have gone with one of them.
+    // What somebody else had said as well goes with that. One number may mean two edits. Where
+    // tables were dropped, what was there in the middle of some work alone may have gone with one.
     let hasDropped = !history.unlogged.isEmpty
     for (dot, edit) in lineage.edits
     where !known.covers(dot) || !isLeft(dot) || history.unlogged.contains(dot)
-      || history.isForked(dot) || history.isWithdrawn(dot, edit.row) || hasDropped && history[dot] == nil
+      || history.isForked(dot) || history.isWithdrawn(dot, edit.row)
+      || hasDropped && history[dot] == nil
     {
       logged.append((edit.row, dot))
     }

@@ -15,9 +15,10 @@ enum FinallyNewest {
     for (name, shown) in all {
       for (row, made) in newest {
         let held = shown.versions[row]
+        // What took its place was perhaps deleted, and let go of by those who had been sent it.
+        if history.collects, history.isDoubtful(row, above: made.version) { continue }
         if history.mayForgetDelete(of: row), held?.isDeleted ?? true,
           made.version.isDeleted || history.wasWrittenByCopy(row)
-            || history.isDoubtful(row, above: made.version)
         {
           continue
         }

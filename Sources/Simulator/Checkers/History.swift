@@ -206,9 +206,9 @@ struct History {
 
   mutating func noteLetGo(_ before: Observation, _ now: Observation) {
     guard collects else { return }
-    for (row, old) in before.versions where old.isDeleted && now.versions[row] == nil {
-      letGo.insert(old.edit)
-    }
+    let gone = before.versions.filter { now.versions[$0.key] == nil && $0.value.isDeleted }
+    letGo.formUnion(gone.values.map(\.edit))
+    if before.isRenewing { agree(Array(gone.values)) }
   }
 
   /// Origins of nodes that passed nothing on, for a while at least.

@@ -146,9 +146,6 @@ struct Witness {
     let wall = floor == nil ? moment.wall : moment.site ?? .max
     let waiting = isFolded ? [] : touched.union(pending.keys).union(away)
     if !now.givenUp.isEmpty { history.giveUp(now.givenUp.keys) }
-    if seen.isRenewing {
-      history.agree(seen.versions.filter { now.versions[$0.key] == nil }.map(\.value))
-    }
     history.noteLetGo(seen, now)
     AnytimeForward.check(seen, now, &history, at: node)
     resigned.check(now, &history, at: node)
