@@ -29,6 +29,7 @@ public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence,
     private let observation: Observation
     /// What the reader has, of which tables, and where the changes go on that come after it.
     private var last: (rows: [Row], tables: [String], cursor: String)?
+    private var pause = RetryPause()
 
     init(observation: Observation) { self.observation = observation }
 
@@ -41,11 +42,13 @@ public struct Observation<Row: Decodable & Equatable & Sendable>: AsyncSequence,
     ) async throws(FlotillaError) -> [Row]? {
       while !Task.isCancelled, await !observation.replica.isClosed {
         do {
-          if let rows = try await step(isolation: actor) { return rows }
+          let rows = try await step(isolation: actor)
+          pause = RetryPause()
+          if let rows { return rows }
         } catch {
           if await observation.replica.isClosed { return nil }
           guard error.passes else { throw error }
-          try? await Task.sleep(for: .milliseconds(200))
+          await pause.wait(for: observation.replica)
         }
       }
       return nil

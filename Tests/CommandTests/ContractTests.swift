@@ -24,7 +24,7 @@ import Testing
       "in_sync", "forgotten_members", "first_copy", "running", "port", "edits", "trouble", "clock",
       "remarks",
       "anchor_state", "takes_new_tables", "new_tables", "asked_tables", "not_in_sync", "standing",
-      "program", "protocol",
+      "program", "protocol", "stopped",
     ],
     "clock": ["clock", "peers", "repaired"],
     "clock.peers": ["node", "clock_offset_ms", "corrected"],

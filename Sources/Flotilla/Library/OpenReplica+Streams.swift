@@ -112,6 +112,7 @@ private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable
     var place: Place?
     /// What was not given yet, the next one last.
     var left: [Element] = []
+    var pause = RetryPause()
 
     mutating func next() async throws(FlotillaError) -> Element? { try await next(isolation: nil) }
 
@@ -123,11 +124,12 @@ private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable
         do {
           let step = try await step()
           (place, left) = (.some(step.place), step.elements.reversed())
+          pause = RetryPause()
         } catch {
           if await news.owner.isClosed { return nil }
           guard error.passes else { throw error }
           place = .some(place ?? news.start)
-          try? await Task.sleep(for: .milliseconds(200))
+          await pause.wait(for: news.owner)
         }
       }
       return left.popLast()
@@ -137,6 +139,26 @@ private struct News<Place: Sendable, Element: Sendable>: AsyncSequence, Sendable
       guard let place else { return try await news.first.value.get() }
       return try await news.ask(news.owner, place)
     }
+  }
+}
+
+/// How long a reader waits before it tries again what has failed: to start a node that cannot take
+/// its file over is much work, and helps nobody.
+package struct RetryPause {
+  private var time: Duration = .milliseconds(200)
+  private static let longest: Duration = .seconds(5)
+
+  package init() {}
+
+  /// Waits, twice as long each time; while the replica is suspended always as short.
+  package mutating func wait(for replica: OpenReplica) async {
+    if await replica.isSuspended { self = RetryPause() }
+    try? await Task.sleep(for: next())
+  }
+
+  mutating func next() -> Duration {
+    defer { time = min(time * 2, Self.longest) }
+    return time
   }
 }
 

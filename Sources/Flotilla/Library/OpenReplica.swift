@@ -11,8 +11,9 @@ import Store
 /// programs and the command line use it. Any number of programs may open one file, and plain SQL
 /// beside it works as ever.
 ///
-/// `flotilla stop` suspends it like `suspend()`, and the log says so; what waits for a verdict then
-/// ends with an error of code `node`, and can be asked again after `resume()`.
+/// `flotilla stop` suspends it like `suspend()` if the node is in this process, and the log says
+/// so. If it is in another one, this process does not take its place before `resume()`. What waits
+/// for a verdict then ends with an error of code `node`, and can be asked again.
 public final class OpenReplica: Sendable {
   public let replica: Replica
   private let host: LibraryHost
@@ -41,6 +42,9 @@ public final class OpenReplica: Sendable {
 
   /// Whether `close` was called.
   public var isClosed: Bool { get async { await host.isClosed } }
+
+  /// Whether it is suspended: then nothing is tried, and to ask again costs nothing.
+  package var isSuspended: Bool { get async { await host.isSuspended } }
 }
 
 extension Replica {
@@ -91,6 +95,8 @@ actor LibraryHost {
 
   var isClosed: Bool { if case .closed = state { true } else { false } }
 
+  var isSuspended: Bool { if case .suspended = state { true } else { false } }
+
   func resume() async throws(FlotillaError) { try await take(.start).get() }
 
   func suspend() async { _ = await take(.suspend) }
@@ -121,10 +127,10 @@ actor LibraryHost {
         }
         await follow()
         if case .own = state { break }
-        try await start()
+        try await start(isWanted: true)
       case .takeOver:
         // Whoever has suspended it meanwhile is obeyed.
-        if case .foreign = state { try await start() }
+        if case .foreign = state { try await start(isWanted: false) }
       case .follow: await follow()
       case .suspend: if !isClosed { await leave(for: .suspended) }
       case .close: await leave(for: .closed)
@@ -135,11 +141,20 @@ actor LibraryHost {
     }
   }
 
-  private func start() async throws(FlotillaError) {
+  /// Finds the node, or becomes it. Unless that is wanted by name, one that was stopped with
+  /// `flotilla stop` stays so.
+  private func start(isWanted: Bool) async throws(FlotillaError) {
     try await replica.check()
+    // Without the lock first: who only asks is in nobody's way.
+    if !isWanted { try replica.sidecar.refuseIfStopped(replica.path) }
     guard case .lock(let lock) = try await replica.reach(.office, as: AnchorReport.self) else {
       state = .foreign
       return
+    }
+    if isWanted {
+      replica.sidecar.forgetStop()
+    } else {
+      try replica.sidecar.refuseIfStopped(replica.path)
     }
     let node = try await Node(
       path: replica.path, mode: .lasting, options: options, lock: lock,
@@ -168,7 +183,7 @@ actor LibraryHost {
       await leave(for: .foreign)
       // One that is put back again and again must not keep a processor busy.
       try? await Task.sleep(for: Node.restartPause)
-      do { try await start() } catch { log(error.message) }
+      do { try await start(isWanted: false) } catch { log(error.message) }
     case .failed(let failure):
       log(failure.message)
       await leave(for: .foreign)

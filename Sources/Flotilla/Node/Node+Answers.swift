@@ -183,6 +183,12 @@ extension Node {
 
   /// Says that it stops, then stops: the asker waits until the lock is free.
   private func stopAnswering(_ bye: Bye) async -> Data {
+    // Before anybody hears of it: whoever finds no node any more looks for the note.
+    do {
+      try sidecar.noteStop()
+    } catch {
+      warn("a program that has the file open may start the node again: \(error.message)")
+    }
     stopRequest.make(bye)
     return await controlReply { () async throws(FlotillaError) in Done() }
   }

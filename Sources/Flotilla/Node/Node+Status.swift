@@ -55,6 +55,7 @@ extension Node {
         figures, others.isEmpty ? [] : waiting, hasOthers: !others.isEmpty,
         hasTime: time.site_time != nil, lost: position.lost),
       first_copy: copy, running: mode == .lasting,
+      stopped: mode == .lasting ? nil : sidecar.stopped.map(Self.text),
       port: mode == .lasting ? port.map(Int.init) : nil,
       standing: standing, trouble: trouble,
       clock: time,

@@ -40,8 +40,11 @@ extension Replica {
       let client = try ControlClient(database: sidecar.database)
       guard let status: StatusReport = try await client.ask(.status(all: true)) else {
         examination.judge(nil)
+        let stopped = sidecar.stopped.map {
+          ": it was stopped with flotilla stop at \(Node.text($0))"
+        }
         examination.add(
-          "node", .warning, "no node runs for this database",
+          "node", .warning, "no node runs for this database\(stopped ?? "")",
           "Start it with: flotilla run \(shellWord(path)) --background")
         return []
       }

@@ -74,6 +74,7 @@ extension Replica {
     case .answer: lock = try await freedLock()
     case .lock(let free): lock = free
     }
+    sidecar.forgetStop()
     if let copy = try unfinishedCopy() {
       _ = try await fetchPages(copy, from: copy.address, persists: false, log: tell)
     }

@@ -56,6 +56,9 @@ public struct StatusReport: Codable, Sendable, Equatable {
   public var first_copy: FirstCopy?
   /// False if no node runs, so that peers are shown as last known.
   public var running: Bool
+  /// When somebody has stopped the node with `flotilla stop`, if it was not started since: ISO 8601
+  /// in UTC; else null.
+  public var stopped: String?
   /// The port that the node listens on; null if none runs.
   public var port: Int?
   /// Set if this node is no member any more, or others say so.

@@ -85,7 +85,7 @@ extension Status {
       lines.append("rows behind:   \(Sparkline.text(history.behind)) \(rows)")
     }
     if let hint = hint(report, path: path) { lines.append(hint) }
-    if !report.running { lines.append(notRunning(path, path)) }
+    if !report.running { lines.append(notRunning(path, path, stopped: report.stopped)) }
     lines.append("\(moment.stamp.prefix(19)) · Ctrl-C ends this")
     return lines.joined(separator: "\n")
   }

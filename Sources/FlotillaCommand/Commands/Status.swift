@@ -39,7 +39,7 @@ enum Status {
         report, at: .current, colour: call.output.colour, columns: call.output.resultColumns))
     for remark in report.remarks { call.output.remark(printable(remark)) }
     if let hint = hint(report, path: call.shellPath) { call.output.remark(hint) }
-    if !report.running { call.output.remark(notRunning(call)) }
+    if !report.running { call.output.remark(notRunning(call, stopped: report.stopped)) }
     if report.running, let mirror = try await ServerMirror(call.replica).briefReport(),
       let obstacle = mirror.obstacle
     {
@@ -73,14 +73,17 @@ enum Status {
   }
 
   /// Says that what is shown is old, and how to start a node.
-  static func notRunning(_ call: Call) -> String { notRunning(call.path, call.shellPath) }
+  static func notRunning(_ call: Call, stopped: String? = nil) -> String {
+    notRunning(call.path, call.shellPath, stopped: stopped)
+  }
 
   /// The same by the path as it was given, and as a word of a shell.
-  static func notRunning(_ path: String, _ shellPath: String) -> String {
-    """
-    no node runs for \(printable(path)), so this is what was known last
-      start it: flotilla run \(shellPath) --background
-    """
+  static func notRunning(_ path: String, _ shellPath: String, stopped: String?) -> String {
+    let why = stopped.map { " (it was stopped with flotilla stop at \($0))" } ?? ""
+    return """
+      no node runs for \(printable(path))\(why), so this is what was known last
+        start it: flotilla run \(shellPath) --background
+      """
   }
 
   /// The header, the table of nodes, rules that wait, and the sums.

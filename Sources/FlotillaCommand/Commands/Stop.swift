@@ -7,7 +7,8 @@ enum Stop {
     summary: "stops the running node",
     discussion: """
       Returns when the node has stopped. A process that serves several databases goes
-      on with the others and ends with the last one.
+      on with the others and ends with the last one. Programs that have the file open
+      with the library do not start the node again, but for one that asks for it.
       """,
     parameters: [.database],
     statuses: [.notInSync: "the node did not end within 30 s"],
