@@ -1,3 +1,4 @@
+import Replication
 import SQLite
 import Store
 
@@ -18,6 +19,7 @@ final class Hindrance {
     _ table: String, key: [String: SQLValue], row: [String: SQLValue]?, isWaiting: Bool = false
   ) throws(SQLiteError) -> String? {
     guard let row else { return try referring(to: table, key) }
+    if let torn = try torn(key) { return torn }
     let reference = try dangling(table, row)
     var other = try missing(table, row)
     if other == nil { other = try taken(table, key, row) }
@@ -25,6 +27,15 @@ final class Hindrance {
     guard isWaiting else { return other ?? reference }
     let all = [reference, other.map { "also \($0)" }].compactMap(\.self)
     return all.isEmpty ? nil : all.joined(separator: "; ")
+  }
+
+  /// A text of the key that the file cannot hold.
+  private func torn(_ key: [String: SQLValue]) throws(SQLiteError) -> String? {
+    let names = key.filter { Replication.Value($0.value.stored).isTornByUTF16 }.keys
+    guard let name = names.min(),
+      try connection.scalar("PRAGMA main.encoding") != .string("UTF-8")
+    else { return nil }
+    return "\(name) is no text that a file in UTF-16 can hold"
   }
 
   /// A CHECK, or a type that a STRICT table does not take.

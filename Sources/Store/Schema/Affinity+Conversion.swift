@@ -71,6 +71,14 @@ extension Affinity {
 }
 
 extension Replication.Value {
+  /// Whether a file whose texts are UTF-16 shows another text: for bytes that are no UTF-8, and for
+  /// U+FFFE and U+FFFF, SQLite writes U+FFFD there (READ_UTF8 in utf.c).
+  package var isTornByUTF16: Bool {
+    guard case .text(let bytes) = self else { return false }
+    guard let text = String(validating: bytes, as: UTF8.self) else { return true }
+    return text.unicodeScalars.contains { $0.value == 0xFFFE || $0.value == 0xFFFF }
+  }
+
   /// Whether a column of another type has this for that number, or for the text of it.
   func isSameNumber(as other: Replication.Value) -> Bool {
     switch (self, other) {

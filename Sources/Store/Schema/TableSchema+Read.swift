@@ -69,7 +69,8 @@ struct SchemaReader {
       rowIDNames: isWithoutRowID
         ? []
         : rowIDNames.filter { name in !columns.contains { isSameName($0.name, name) } },
-      shippedColumns: columns.indices.filter { !columns[$0].isGenerated })
+      shippedColumns: columns.indices.filter { !columns[$0].isGenerated },
+      isWide: try connection.scalar("PRAGMA main.encoding") != .string("UTF-8"))
   }
 
   private func columns(

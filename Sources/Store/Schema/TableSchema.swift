@@ -25,6 +25,8 @@ package struct TableSchema: Sendable, Equatable {
   package let rowIDNames: [String]
   /// The columns whose values travel: all but the generated ones.
   package let shippedColumns: [Int]
+  /// Whether the texts of the file are UTF-16, which cannot hold all that UTF-8 can.
+  package let isWide: Bool
 
   /// The key columns that may hold NULL: "unless the column is an INTEGER PRIMARY KEY or the table
   /// is a WITHOUT ROWID table or a STRICT table …, SQLite allows NULL values in a PRIMARY KEY

@@ -22,6 +22,8 @@ final class RowStatements {
   let defaults: [Replication.Value?]
   /// For each column of the shape: whether it takes no NULL, and whether it once did here.
   let isRequired, hasOutgrownNull: [Bool]
+  /// Whether the texts of the file are UTF-16.
+  private let isWide: Bool
   private let affinities: [Affinity]
   /// Every column of the shape, by key.
   let selectByKey: String
@@ -74,6 +76,7 @@ final class RowStatements {
       schema.columns[$0].isNotNull && columnNames?.haveTakenNull[$0] == true
     }
     self.affinities = columns.map(\.affinity)
+    self.isWide = schema.isWide
     self.table = "main." + quoted(schema.name)
     self.resolution = schema.resolvesConflicts ? "OR ABORT " : ""
     self.keyTerms = schema.key.enumerated().map { position, column in
@@ -103,7 +106,7 @@ final class RowStatements {
     tableName = other.tableName
     (names, aliases, columnHashes) = (other.names, other.aliases, other.columnHashes)
     (defaults, isRequired, affinities) = (other.defaults, other.isRequired, other.affinities)
-    hasOutgrownNull = other.hasOutgrownNull
+    (hasOutgrownNull, isWide) = (other.hasOutgrownNull, other.isWide)
     (selectByKey, deleteByKey, existsByKey) = (
       other.selectByKey, other.deleteByKey, other.existsByKey
     )
@@ -137,7 +140,12 @@ final class RowStatements {
 
   /// Whether a value may be stored in a column as another one: 1.5 in a column of TEXT is '1.5'.
   func mayConvert(_ value: Replication.Value, in column: Int) -> Bool {
-    affinities[column].mayConvert(value)
+    affinities[column].mayConvert(value) || isWide && value.isTornByUTF16
+  }
+
+  /// Whether the table cannot show a key as it came, and would take it for another one.
+  func cannotHold(key values: ArraySlice<Replication.Value>) -> Bool {
+    isWide && values.contains(where: \.isTornByUTF16)
   }
 
   /// Whether a column shows a value as it came.

@@ -49,4 +49,69 @@ import Testing
     #expect(try content(a) == content(b))
     #expect(a.store.position.digest == b.store.position.digest)
   }
+
+  /// Bytes that are no UTF-8, half a surrogate pair, and one of two characters: SQLite writes
+  /// U+FFFD for each.
+  static let torn = ["4dfc6c6c6572", "61eda080", "61efbfbe", "61efbfbf"]
+
+  @Test(arguments: torn) func `passes on what it cannot show`(text: String) throws {
+    let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, text TEXT, number INTEGER)"
+    let a = try TestReplica(1, schema: schema, tracking: ["t"])
+    let b = try TestReplica(2, schema: "PRAGMA encoding = 'UTF-16'; " + schema)
+    let c = try TestReplica(3, schema: schema)
+    try b.pull(from: a)
+    try c.pull(from: a)
+    try a.write("INSERT INTO t VALUES (1, CAST(x'\(text)' AS TEXT), 1)")
+    try a.foldAll()
+    try b.pull(from: a)
+    try c.pull(from: b)
+    let bytes = "SELECT hex(CAST(text AS BLOB)) FROM t"
+    #expect(try c.value(bytes) == .string(text.uppercased()))
+    #expect(try b.value("SELECT unicode(substr(text, -1)) > 0 FROM t") == .integer(1))
+    for replica in [a, b, c] { #expect(try replica.audit().count == 0) }
+    #expect(a.store.position.digest == b.store.position.digest)
+    // An edit of another column says nothing of the text.
+    try b.write("UPDATE t SET number = 2")
+    try b.foldAll()
+    try a.pull(from: b)
+    try c.pull(from: b)
+    for replica in [a, c] {
+      #expect(try replica.value(bytes) == .string(text.uppercased()))
+      #expect(try replica.value("SELECT number FROM t") == .integer(2))
+    }
+    // What a program writes there holds everywhere.
+    try b.write("UPDATE t SET text = 'Müller'")
+    try b.foldAll()
+    try a.pull(from: b)
+    #expect(try a.value("SELECT text FROM t") == .string("Müller"))
+  }
+
+  @Test(arguments: torn) func `keeps a row whose key it cannot show`(text: String) throws {
+    let schema = "CREATE TABLE t(id TEXT PRIMARY KEY, number INTEGER)"
+    let a = try TestReplica(1, schema: schema, tracking: ["t"])
+    let b = try TestReplica(2, schema: "PRAGMA encoding = 'UTF-16'; " + schema)
+    let c = try TestReplica(3, schema: schema)
+    try b.pull(from: a)
+    try c.pull(from: a)
+    try a.write(
+      """
+      INSERT INTO t VALUES (CAST(x'\(text)' AS TEXT), 1), ('plain', 2),
+        (CAST(x'6dfc6c6c6572' AS TEXT), 3)
+      """)
+    try a.foldAll()
+    try b.pull(from: a)
+    try c.pull(from: b)
+    try b.foldAll()
+    try a.pull(from: b)
+    let parked = "SELECT count(*) FROM _flotilla_shelf WHERE why = 'constraint'"
+    #expect(try b.application.rows("SELECT id FROM t") == [[.string("plain")]])
+    #expect(try b.value(parked) == .integer(2))
+    for replica in [a, c] { #expect(try replica.value("SELECT count(*) FROM t") == .integer(3)) }
+    #expect(a.store.position.digest == b.store.position.digest)
+    try a.write("DELETE FROM t WHERE number <> 2")
+    try a.foldAll()
+    try b.pull(from: a)
+    #expect(try b.value(parked) == .integer(0))
+    #expect(try b.audit().count == 0)
+  }
 }
