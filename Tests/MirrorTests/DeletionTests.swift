@@ -24,6 +24,113 @@ struct `A deletion of the site` {
     }
   }
 
+  @Test func `stands beside those of the server, made while the table was stopped`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.joinsAsTwo()
+      for change in ["DROP COLUMN v", "RENAME COLUMN v TO w", "ENGINE = MyISAM"] {
+        try await office.server(
+          "REPLACE INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e'), (6, 'f')")
+        for database in ["shop.db", "two.db"] {
+          try await office.siteComesTo("1\n2\n3\n4\n5\n6", Self.all, database)
+        }
+        try await office.isInSync()
+        try await office.server("ALTER TABLE t \(change)")
+        _ = try await office.stops("t")
+        try await office.site("DELETE FROM t WHERE id = 2")
+        try await office.server("DELETE FROM t WHERE id = 3; UPDATE t SET id = 9 WHERE id = 4")
+        try await office.server("DELETE FROM t WHERE id = 5; INSERT INTO t(id) VALUES (5)")
+        let back = [
+          "DROP COLUMN v": "ADD COLUMN v LONGTEXT", "RENAME COLUMN v TO w": "RENAME COLUMN w TO v",
+        ]
+        try await office.server("ALTER TABLE t \(back[change] ?? "ENGINE = InnoDB")")
+        try await office.serverComesTo("1\n5\n6\n9", Self.all)
+        try await office.isInSync()
+        for database in ["shop.db", "two.db"] {
+          try await office.siteComesTo("1\n5\n6\n9", Self.all, database)
+        }
+        try await office.server("DELETE FROM t WHERE id = 9")
+      }
+    }
+  }
+
+  @Test func `stands beside what cascades of the server reach in a stopped table`() async throws {
+    try await Office.with { office in
+      try await office.server(
+        """
+        CREATE TABLE p(id BIGINT PRIMARY KEY);
+        CREATE TABLE t(id BIGINT PRIMARY KEY, v LONGTEXT, w BIGINT,
+          p BIGINT, CONSTRAINT f FOREIGN KEY (p) REFERENCES p(id) ON DELETE CASCADE);
+        CREATE TABLE u(id BIGINT PRIMARY KEY, p BIGINT,
+          FOREIGN KEY (p) REFERENCES p(id) ON DELETE CASCADE);
+        INSERT INTO p VALUES (1), (2), (3), (4);
+        INSERT INTO t(id, v, w, p) VALUES (1, 'a', 1, 1), (2, 'b', 2, 2), (3, 'c', 3, 3);
+        INSERT INTO u SELECT id, id FROM p
+        """)
+      _ = try await office.open(
+        """
+        CREATE TABLE p(id INTEGER PRIMARY KEY);
+        CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, p INTEGER);
+        CREATE TABLE u(id INTEGER PRIMARY KEY, p INTEGER);
+        """)
+      try await office.siteComesTo("1\n2\n3", Self.all)
+      try await office.follows()
+      try await office.server("ALTER TABLE t DROP COLUMN v")
+      _ = try await office.stops("t")
+      try await office.server("DELETE FROM p WHERE id = 1")
+      try await office.siteComesTo("2\n3\n4", "SELECT id FROM u")
+      try await office.server("ALTER TABLE t ADD COLUMN v LONGTEXT")
+      try await office.siteComesTo("2\n3", Self.all)
+      try await office.isInSync()
+
+      // The columns go that the cascade's trigger named.
+      try await office.server("ALTER TABLE t DROP FOREIGN KEY f, DROP COLUMN p")
+      _ = try await office.stops("t")
+      try await office.server("DELETE FROM p WHERE id = 2; DELETE FROM t WHERE id = 3")
+      try await office.siteComesTo("3\n4", "SELECT id FROM u")
+      try await office.server(
+        """
+        ALTER TABLE t ADD COLUMN p BIGINT;
+        UPDATE t SET p = 4;
+        ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (p) REFERENCES p(id) ON DELETE CASCADE
+        """)
+      try await office.siteComesTo("2", Self.all)
+      try await office.serverComesTo("2", Self.all)
+      try await office.isInSync()
+
+      // So does its name.
+      try await office.server("UPDATE t SET p = 4")
+      try await office.siteComesTo("2\t4", "SELECT id, p FROM t")
+      try await office.server("RENAME TABLE t TO goods")
+      _ = try await office.stops("t")
+      try await office.server("DELETE FROM p WHERE id = 4")
+      try await office.siteComesTo("3", "SELECT id FROM u")
+      let added = try await office.flotilla(
+        "mirror", "shop.db", "add", "--tables", "t", "--map", "t=shop.goods", "--yes")
+      #expect(added.status == 0, "\(added.text)")
+      try await office.siteComesTo("", Self.all)
+      try await office.isInSync()
+      #expect(try await office.server("SELECT count(*) FROM goods") == "0")
+    }
+  }
+
+  @Test func `of the server comes back where nothing can note it, and that is said`() async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.server("ALTER TABLE t MODIFY id VARCHAR(20)")
+      let reason = try await office.stops("t")
+      #expect(reason.contains("nothing can note what programs of the server delete"), "\(reason)")
+      try await office.server("DELETE FROM t WHERE id = '3'")
+      try await office.server("ALTER TABLE t MODIFY id BIGINT AUTO_INCREMENT")
+      try await office.serverComesTo("1\n2\n3\n4", Self.all)
+      try await office.isInSync()
+      let said = try office.log()
+      let words = "for a while nothing noted what programs of the server deleted in t: that comes"
+      #expect(said.contains(words), "\(said)")
+      #expect(!said.contains("deleted in u"), "\(said)")
+    }
+  }
+
   @Test func `is made there though it was owed when the table was compared anew`() async throws {
     try await Office.with { office in
       _ = try await office.open(Self.schema, "--create")
@@ -63,5 +170,17 @@ struct `A deletion of the site` {
       try await office.isInSync()
       #expect(try await office.site(Self.all) == "1\n2")
     }
+  }
+}
+
+extension Office {
+  /// A second node, in `two.db`.
+  func joinsAsTwo() async throws {
+    let code = try await flotilla("invite", "shop.db")
+    let word = try #require(code.text.split(separator: "\n").first.map(String.init))
+    let place = "127.0.0.1:\(try port())"
+    let joined = try await flotilla("join", "two.db", word, "--at", place, "--name", "two")
+    try #require(joined.status == 0, "\(joined.text)")
+    _ = try await serve("two.db", "--peer", place)
   }
 }

@@ -229,9 +229,11 @@ final class Office: Sendable {
     #expect(does, "\(now)")
   }
 
-  func siteComesTo(_ wanted: String, _ sql: String) async throws {
-    let does = try await eventually { try await site(sql) == wanted }
-    let now = try await site(sql)
+  func siteComesTo(
+    _ wanted: String, _ sql: String, _ database: String = "shop.db"
+  ) async throws {
+    let does = try await eventually { try await site(sql, database) == wanted }
+    let now = try await site(sql, database)
     #expect(does, "\(now)")
   }
 

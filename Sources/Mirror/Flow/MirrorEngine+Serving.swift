@@ -58,17 +58,17 @@ extension MirrorEngine {
     let site = try reading { () throws(SQLiteError) in try SiteFile(replica) }
     try await followNames(site)
     try serving { () throws(ServerError) in try ledger.list(tables.all) }
-    let (links, stopped) = try plan(server, site, standing, mark: mark)
+    let plan = try plan(server, site, standing, mark: mark)
     state.tables = tables.all.map(\.table)
-    if state.stopped != stopped {
-      for one in stopped { log("the table \(one.table) is not mirrored: \(one.reason)") }
+    if state.stopped != plan.stopped {
+      for one in plan.stopped { log("the table \(one.table) is not mirrored: \(one.reason)") }
     }
-    state.stopped = stopped
-    var capture = Capture(database: server.database, links: links, site: mark)
-    capture.spared = tables.moved.union(undecided.keys)
+    state.stopped = plan.stopped
+    let capture = Capture(
+      database: server.database, links: plan.links, stopped: plan.noted, site: mark)
     let losers: Replica.Losers
     do throws(FlotillaError) {
-      losers = try await replica.losers(of: links.map(\.site.name))
+      losers = try await replica.losers(of: plan.links.map(\.site.name))
     } catch {
       throw .node(error)
     }
@@ -98,8 +98,8 @@ extension MirrorEngine {
     let standing = try serving { () throws(ServerError) in
       try ledger.forgetAll(but: Set(mirrored))
       let standing = try ledger.standing()
-      // What becomes of it meanwhile nobody knows, but for what the site deletes. The triggers tell
-      // of a table that has got another name.
+      // What becomes of it meanwhile nobody knows, but for what is deleted on either side. The
+      // triggers tell all of a table that has got another name.
       try ledger.need(stopped.filter { !moved.contains($0) }, isWhole: true)
       try ledger.need(stopped.filter(moved.contains), isWhole: false)
       return standing

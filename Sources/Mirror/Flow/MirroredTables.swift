@@ -4,7 +4,7 @@ import Flotilla
 struct MirroredTables {
   private(set) var all: [MirrorSettings.Table]
   /// Those that have another name on the server, and have taken their triggers along: they wait for
-  /// a word, and what is noted of them is noted further on.
+  /// a word, and all changes of them are noted further on.
   var moved: Set<Int> = []
 
   init(_ tables: [MirrorSettings.Table]) { all = tables }

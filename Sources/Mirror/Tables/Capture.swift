@@ -10,13 +10,20 @@ struct Capture {
   /// Where the mirror's own tables are.
   let database: String
   let links: [TableLink]
-  /// The numbers of tables that wait for a word: what is noted of them is noted further on.
-  var spared: Set<Int> = []
+  /// Those that are not mirrored at present, and whose key is what it was.
+  let stopped: [Stopped]
   /// A part of the names of triggers and variables.
   private let mark: String
 
-  init(database: String, links: [TableLink], site: String) {
-    (self.database, self.links) = (database, links)
+  /// A table that is not mirrored at present: what is noted of it is taken in when it is again.
+  struct Stopped: Equatable {
+    let link: TableLink
+    /// Whether all changes are noted; else only what takes a row from its key.
+    let isWhole: Bool
+  }
+
+  init(database: String, links: [TableLink], stopped: [Stopped] = [], site: String) {
+    (self.database, self.links, self.stopped) = (database, links, stopped)
     mark = String(RowKey.fingerprint([.string(site), .string(database)]).prefix(8))
   }
 
@@ -30,6 +37,9 @@ struct Capture {
   static let moved: Int64 = -1
   /// Whether an entry tells that a program's row came under a key where none was.
   static let isArrival = "(arrived AND (own IS NULL OR own = \(moved)))"
+
+  /// All tables of which something is noted.
+  var noted: [TableLink] { links + stopped.map(\.link) }
 
   func triggerName(_ rest: String) -> String { "flotilla_\(mark)_\(rest)" }
 
@@ -81,18 +91,20 @@ struct Capture {
   }
 
   /// Makes what is missing, and takes out what is not as it was; gives the numbers of the tables
-  /// that lacked a trigger or a journal, whose changes may have gone by unnoticed: each is told of
-  /// before anything is done.
+  /// that lacked a trigger or a journal, whose changes may have gone by unnoticed, and those of
+  /// which nothing noted the deletions: each is told of before anything is done.
   func install(
     on server: ServerConnection, cascades: [Cascade],
     missing: (Int) throws(ServerError) -> Void
-  ) throws(ServerError) -> Set<Int> {
+  ) throws(ServerError) -> (lacking: Set<Int>, unseen: Set<Int>) {
     let (lacking, surplus, own) = try differences(on: server, cascades)
     let isSwift = server.limits.isMariaDB
-    let numbers = Set(lacking.flatMap { isSwift ? $0.unnoted(by: own) : $0.numbers })
-      .union(try withoutJournal(on: server))
+    let bare = try withoutJournal(on: server)
+    let numbers = Set(lacking.flatMap { isSwift ? $0.unnoted(by: own) : $0.numbers }).union(bare)
+    let unseen = Set(lacking.filter { $0.event == "DELETE" }.flatMap { $0.unnoted(by: own) })
+      .union(bare)
     for number in numbers.sorted() { try missing(number) }
-    for link in links { try server.execute(journalStatement(link)) }
+    for link in noted { try server.execute(journalStatement(link)) }
     try widenJournals(on: server)
     try indexJournals(on: server)
     // Table by table, and one trigger in the place of the other: what a table that is locked has
@@ -119,7 +131,7 @@ struct Capture {
     }
     try server.execute("SET SESSION lock_wait_timeout = 1")
     if let failure { throw failure }
-    return numbers
+    return (numbers, unseen)
   }
 
   /// MariaDB puts one trigger in the place of another at once. One that a renamed table has taken
@@ -127,7 +139,6 @@ struct Capture {
   private func make(
     _ trigger: Trigger, for former: [String]?, on server: ServerConnection
   ) throws(ServerError) {
-    // One of a table that waits for a word is not looked at, and may have the name.
     let isThere = former.map { $0[3] == trigger.table.name } ?? true
     let replaces = isThere && server.limits.isMariaDB
     if let former, !replaces { try Self.drop(former[0], former[1], on: server) }
@@ -137,8 +148,10 @@ struct Capture {
   private func differences(
     on server: ServerConnection, _ cascades: [Cascade]
   ) throws(ServerError) -> (lacking: [Trigger], surplus: [[String]], own: [[String]]) {
-    let wanted = links.flatMap(triggers) + cascades.flatMap { $0.triggers(self) }
-    let found = try Self.triggers(of: database, sparing: spared, on: server)
+    let wanted =
+      links.flatMap { triggers($0) } + stopped.flatMap { triggers($0.link, isWhole: $0.isWhole) }
+      + cascades.flatMap { $0.triggers(self) }
+    let found = try Self.triggers(of: database, on: server)
     let looks = Set(wanted.map(\.look))
     let own = found.filter(\.isOurs).map(\.look)
     let standing = Set(own)
@@ -151,7 +164,7 @@ struct Capture {
   /// Triggers that write into journals of this database: what they are, and whether they have the
   /// rights of the user that asks.
   private static func triggers(
-    of database: String, sparing spared: Set<Int> = [], on server: ServerConnection
+    of database: String, on server: ServerConnection
   ) throws(ServerError) -> [(look: [String], isOurs: Bool)] {
     let rows = try server.rows(
       of: 8,
@@ -161,11 +174,9 @@ struct Capture {
       FROM information_schema.triggers WHERE trigger_name LIKE 'flotilla\\_%'
       """)
     let target = "\(serverName(database)).`flotilla_journal_"
-    let others = spared.map { target + "\($0)`" }
     return rows.compactMap { row in
       let look = row.prefix(7).map { $0.string ?? "" }
-      guard look[6].contains(target), !others.contains(where: look[6].contains) else { return nil }
-      return (look, row[7].integer == 1)
+      return look[6].contains(target) ? (look, row[7].integer == 1) : nil
     }
   }
 
@@ -189,7 +200,7 @@ struct Capture {
   ) throws(ServerError) -> [TableLink] {
     let rows = try server.rows(of: 1, query, [.string(database)])
     let names = Set(rows.map { $0[0].string ?? "" })
-    return links.filter { !names.contains("flotilla_journal_\($0.number)") }
+    return noted.filter { !names.contains("flotilla_journal_\($0.number)") }
   }
 
   /// Journals of an earlier version lack columns.
@@ -272,7 +283,7 @@ struct Capture {
     }
   }
 
-  private func triggers(_ link: TableLink) -> [Trigger] {
+  private func triggers(_ link: TableLink, isWhole: Bool = true) -> [Trigger] {
     let number = link.number
     let names = Self.keyNames(link).joined(separator: ", ")
     func note(_ row: String) -> String {
@@ -284,10 +295,11 @@ struct Capture {
     }
     let moved = link.serverKey.map { "OLD.\(serverName($0)) <=> NEW.\(serverName($0))" }
       .joined(separator: " AND ")
-    let update = "\(note("OLD")) IF NOT (\(moved)) THEN \(note("NEW")) END IF;"
-    return [
-      ("INSERT", "i", note("NEW")), ("UPDATE", "u", update), ("DELETE", "d", note("OLD")),
-    ].map { event, letter, body in
+    let (old, new, isMoved) = (note("OLD"), note("NEW"), "IF NOT (\(moved)) THEN")
+    let update =
+      isWhole ? "\(old) \(isMoved) \(new) END IF;" : "\(isMoved) \(old) \(new) END IF;"
+    let inserts = isWhole ? [("INSERT", "i", new)] : []
+    return (inserts + [("UPDATE", "u", update), ("DELETE", "d", old)]).map { event, letter, body in
       Trigger(
         table: Cascade.Place(schema: link.server.schema, name: link.server.name),
         name: triggerName("\(number)_\(letter)"), timing: "AFTER", event: event,

@@ -74,9 +74,10 @@ struct Cascade: Equatable {
       }
     }
     let cascades = ways.keys.sorted { $0.sqlName < $1.sqlName }.map { parent in
-      Cascade(parent: parent, ways: ways[parent] ?? [])
+      Cascade(
+        parent: parent, ways: (ways[parent] ?? []).filter { !circular.contains($0.link.number) })
     }
-    return (cascades, circular)
+    return (cascades.filter { !$0.ways.isEmpty }, circular)
   }
 
   private static func steps(on server: ServerConnection) throws(ServerError) -> [Step] {

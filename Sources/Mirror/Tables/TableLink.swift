@@ -48,10 +48,12 @@ final class TableLink: Sendable, Equatable {
   /// What stands for the values of a key in a statement that looks for it.
   var keyMarks: [String] { key.map { columns[$0].form.kind.mark } }
 
-  /// What stands against keeping two tables equal; a link if nothing does.
+  /// What stands against keeping two tables equal; a link if nothing does. As long as the key is
+  /// one on both sides a link can be `noted`: which rows go there is known, whatever else does not
+  /// fit.
   static func plan(
     _ site: SiteTable, _ server: ServerTable, number: Int
-  ) -> (link: TableLink?, reasons: [String]) {
+  ) -> (link: TableLink?, noted: TableLink?, reasons: [String]) {
     var reasons: [String] = []
     if !server.isTransactional { reasons.append("it is not InnoDB, so nothing is ever undone") }
     var columns: [Column] = []
@@ -78,22 +80,27 @@ final class TableLink: Sendable, Equatable {
       guard column.isRequired, !column.isGenerated else { continue }
       reasons.append("the server wants a value for \(column.name), which is no column here")
     }
+    let keyReasons = keyReasons(site, server)
+    reasons += keyReasons
+    let key = site.key.compactMap { place in columns.firstIndex { $0.place == place } }
+    let link = TableLink(number: number, site: site, server: server, columns: columns, key: key)
+    let isKnown = keyReasons.isEmpty && key.count == site.key.count
+    return (reasons.isEmpty ? link : nil, isKnown ? link : nil, reasons)
+  }
+
+  /// Two keys are one on both sides or on none.
+  private static func keyReasons(_ site: SiteTable, _ server: ServerTable) -> [String] {
+    var reasons: [String] = []
     let names = site.key.map { site.columns[$0].name }
     if names.isEmpty { reasons.append("it has no primary key here") }
     if Set(names.map { $0.lowercased() }) != Set(server.key.map { $0.lowercased() }) {
       let there = server.key.isEmpty ? "none" : server.key.joined(separator: ", ")
       reasons.append("its key is \(names.joined(separator: ", ")) here and \(there) there")
     }
-    reasons += keyReasons(site, server)
-    guard reasons.isEmpty else { return (nil, reasons) }
-    let key = site.key.compactMap { place in columns.firstIndex { $0.place == place } }
-    return (
-      TableLink(number: number, site: site, server: server, columns: columns, key: key), []
-    )
+    return reasons + textReasons(site, server)
   }
 
-  /// Two keys are one on both sides or on none.
-  private static func keyReasons(_ site: SiteTable, _ server: ServerTable) -> [String] {
+  private static func textReasons(_ site: SiteTable, _ server: ServerTable) -> [String] {
     site.key.compactMap { place in
       let column = site.columns[place]
       if column.affinity == .text || column.affinity == .none, column.collation != "BINARY" {
