@@ -6,7 +6,10 @@ extension OpenReplica {
   public func rows<Row: Decodable>(
     _ type: Row.Type = Row.self, _ query: String, _ values: [SQLValue] = []
   ) async throws(FlotillaError) -> [Row] {
-    try RowDecoder.values(type, of: try await read(query, values))
+    let changed = ChangedValues()
+    let rows = try RowDecoder.values(type, of: try await read(query, values), noting: changed)
+    if !changed.isEmpty { try changed.refuse(type, in: try await keys(readBy: query)) }
+    return rows
   }
 
   /// Adds a row. A property that is nil becomes NULL.
@@ -31,7 +34,10 @@ extension Transaction {
   public func rows<Row: Decodable>(
     _ type: Row.Type = Row.self, _ query: String, _ values: [SQLValue] = []
   ) throws(FlotillaError) -> [Row] {
-    try RowDecoder.values(type, of: try run(query, values))
+    let changed = ChangedValues()
+    let rows = try RowDecoder.values(type, of: try run(query, values), noting: changed)
+    if !changed.isEmpty { try changed.refuse(type, in: try keys(readBy: query)) }
+    return rows
   }
 
   /// Adds a row. A property that is nil becomes NULL.

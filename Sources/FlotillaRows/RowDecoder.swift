@@ -4,10 +4,12 @@ import FoundationEssentials
 /// Makes a value of a row: each column is a property (docs/library.md).
 struct RowDecoder {
   static func value<Row: Decodable>(
-    _ type: Row.Type, of row: [String: SQLValue]
+    _ type: Row.Type, of row: [String: SQLValue], noting changed: ChangedValues? = nil
   ) throws(FlotillaError) -> Row {
+    // Of a row that cannot be written none finds another one.
+    let changed = Row.self is any Encodable.Type ? changed : nil
     do {
-      return try Row(from: RowReader(row: row))
+      return try Row(from: RowReader(row: row, changed: changed))
     } catch {
       throw FlotillaError(
         .usage, "a row does not fit \(type): \(reason(error))",
@@ -17,7 +19,7 @@ struct RowDecoder {
 
   /// The values of all rows of a query.
   static func values<Row: Decodable>(
-    _ type: Row.Type, of report: SQLReport
+    _ type: Row.Type, of report: SQLReport, noting changed: ChangedValues? = nil
   ) throws(FlotillaError) -> [Row] {
     var rows: [Row] = []
     rows.reserveCapacity(report.rows.count)
@@ -29,7 +31,7 @@ struct RowDecoder {
     }
     for values in report.rows {
       let named = Dictionary(zip(report.columns, values), uniquingKeysWith: { first, _ in first })
-      rows.append(try value(type, of: named))
+      rows.append(try value(type, of: named, noting: changed))
     }
     return rows
   }
@@ -110,11 +112,12 @@ struct RowDecoder {
 /// The decoder of a whole row.
 private struct RowReader: Decoder {
   let row: [String: SQLValue]
+  let changed: ChangedValues?
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(RowContainer<Key>(row: row))
+    KeyedDecodingContainer(RowContainer<Key>(row: row, changed: changed))
   }
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     throw Unfit("it has columns, and no order of its own")
@@ -126,6 +129,7 @@ private struct RowReader: Decoder {
 
 private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let row: [String: SQLValue]
+  let changed: ChangedValues?
   var codingPath: [any CodingKey] { [] }
   var allKeys: [Key] { row.keys.compactMap(Key.init) }
 
@@ -144,7 +148,9 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
       throw Unfit("there is no column \(key.stringValue)")
     }
     do {
-      return try RowDecoder.column(type, value)
+      let found = try RowDecoder.column(type, value)
+      changed?.note(found, read: value, in: key.stringValue)
+      return found
     } catch let error as Unfit {
       throw Unfit("column \(key.stringValue): \(error.reason)")
     }
@@ -158,7 +164,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
     try decoder(key).unkeyedContainer()
   }
-  func superDecoder() throws -> any Decoder { RowReader(row: row) }
+  func superDecoder() throws -> any Decoder { RowReader(row: row, changed: changed) }
   func superDecoder(forKey key: Key) throws -> any Decoder { decoder(key) }
 
   private func decoder(_ key: Key) -> ValueReader {

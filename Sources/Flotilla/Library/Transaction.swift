@@ -37,6 +37,15 @@ public final class Transaction {
     try run(statement, values, of: nil)
   }
 
+  /// The keys of the tables that a query reads.
+  package func keys(readBy query: String) throws(FlotillaError) -> KeyColumns {
+    do throws(SQLiteError) {
+      return try KeyColumns(of: try connection.tables(readBy: query), on: connection)
+    } catch {
+      throw replica.statementError(error)
+    }
+  }
+
   private func run(
     _ statement: String, _ values: [SQLValue], of row: RowStatement?
   ) throws(FlotillaError) -> SQLReport {

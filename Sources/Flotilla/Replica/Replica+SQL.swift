@@ -163,14 +163,7 @@ extension Replica {
       do throws(SQLiteError) {
         let connection = try Connection(path: replica.sidecar.database, mode: .readOnly)
         connection.setBusyTimeout(milliseconds: Int(Self.lockPatience.milliseconds))
-        var found: Set<String> = []
-        connection.setAuthorizer { access, _ in
-          if case .read(let table, _, _) = access { found.insert(table) }
-          return true
-        }
-        _ = try connection.prepare(query)
-        connection.setAuthorizer(nil)
-        return found
+        return try connection.tables(readBy: query)
       } catch {
         throw replica.statementError(error)
       }

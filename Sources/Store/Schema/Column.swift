@@ -12,7 +12,7 @@ package enum Affinity: String, Sendable {
   /// The affinity of a declared type, by the five rules of sqlite.org/datatype3.html, section 3.1.
   ///
   /// In a STRICT table "ANY" means none; elsewhere no rule matches it, so it is NUMERIC.
-  init(declared type: String, isStrict: Bool) {
+  package init(declared type: String, isStrict: Bool) {
     let type = type.uppercased()
     if isStrict, type == "ANY" {
       self = .blob
