@@ -44,8 +44,15 @@ struct KeyFolder: Sendable {
 
   /// Lets nobody but the owner read the keys from now on.
   func closeToOthers() {
-    for path in folders { chmod(path, 0o700) }
-    for path in secrets { chmod(path, 0o600) }
+    let outer = OwnFile.folder(of: folder)
+    guard let place = OpenFolder(OwnFile.folder(of: outer)),
+      let owner = place.status(of: OwnFile.name(of: database))?.st_uid
+    else { return }
+    place.closeToOthers(OwnFile.name(of: outer), of: owner)
+    guard let own = place.folder(OwnFile.name(of: outer)) else { return }
+    own.closeToOthers(OwnFile.name(of: folder), of: owner)
+    guard let keys = own.folder(OwnFile.name(of: folder)) else { return }
+    for path in secrets { keys.closeToOthers(OwnFile.name(of: path), of: owner) }
   }
 
   /// Throws if somebody else could have read a key, or have put it there.

@@ -22,6 +22,16 @@ package struct OpenFolder: ~Copyable {
     descriptor = found
   }
 
+  /// A folder in this one.
+  func folder(_ name: String) -> OpenFolder? { OpenFolder(self, name) }
+
+  private init?(_ outer: borrowing OpenFolder, _ name: String) {
+    let flags = O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC | O_RDONLY
+    let found = openat(outer.descriptor, name, flags)
+    guard found >= 0 else { return nil }
+    descriptor = found
+  }
+
   /// `O_PATH`, which the module of the C library leaves out.
   private static let pathOnly: Int32 = 0o10_000_000
 
@@ -96,6 +106,48 @@ package struct OpenFolder: ~Copyable {
 
   @discardableResult
   func removeFolder(_ name: String) -> Bool { unlinkat(descriptor, name, AT_REMOVEDIR) == 0 }
+
+  /// Removes what has the name, and a folder with all that is in it. Of a link goes the link.
+  @discardableResult
+  func removeAll(_ name: String) -> Bool {
+    if remove(name) { return true }
+    guard errno == EISDIR, let inner = folder(name) else { return false }
+    for one in inner.names { inner.removeAll(one) }
+    return removeFolder(name)
+  }
+
+  /// What is in it.
+  private var names: [String] {
+    let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard copy >= 0 else { return [] }
+    guard let list = fdopendir(copy) else {
+      close(copy)
+      return []
+    }
+    defer { closedir(list) }
+    var names: [String] = []
+    while let entry = readdir(list) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+        name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
+  /// Has a file or folder be read by its owner alone, if that is `owner`: root would do it to a
+  /// file of its own that somebody has linked here.
+  func closeToOthers(_ name: String, of owner: uid_t) {
+    // Without O_PATH a FIFO would wait for who writes, and an owner may not read his file.
+    let found = openat(descriptor, name, Self.pathOnly | O_NOFOLLOW | O_CLOEXEC)
+    guard found >= 0 else { return }
+    defer { close(found) }
+    var status = stat()
+    guard fstat(found, &status) == 0, status.st_uid == owner else { return }
+    let modes: [mode_t: mode_t] = [S_IFREG: 0o600, S_IFDIR: 0o700]
+    // "fchmod() fails with EBADF" for such a descriptor (open(2)); this is the same file.
+    if let mode = modes[status.st_mode & S_IFMT] { chmod("/proc/self/fd/\(found)", mode) }
+  }
 
   /// Has the names in it on disk: without that a power cut may bring back what was replaced.
   ///

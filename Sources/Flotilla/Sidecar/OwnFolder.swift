@@ -54,13 +54,17 @@ enum OwnFolder {
 
   /// Gives what is there another name: `keys.old`, `keys.old-2`, …
   static func setAside(_ path: String) throws(FlotillaError) {
-    guard isThere(path) else { return }
-    var (aside, number) = (path + ".old", 1)
-    while isThere(aside) {
-      number += 1
-      aside = "\(path).old-\(number)"
+    guard let place = OpenFolder(OwnFile.folder(of: path)) else {
+      throw FlotillaError.file("cannot move \(path) away")
     }
-    guard rename(path, aside) == 0 else {
+    let name = OwnFile.name(of: path)
+    guard place.status(of: name) != nil else { return }
+    var (aside, number) = (name + ".old", 1)
+    while place.status(of: aside) != nil {
+      number += 1
+      aside = "\(name).old-\(number)"
+    }
+    guard place.rename(name, to: aside) else {
       throw FlotillaError.file("cannot move \(path) away")
     }
   }

@@ -19,7 +19,7 @@ extension Sidecar {
     (try? SecretFile.write(Array(path.utf8), to: socketNote)) != nil
   }
 
-  func forgetSocket() { unlink(socketNote) }
+  func forgetSocket() { removeFile(socketNote) }
 
   /// Why nobody else can work on the database now, said to somebody who cannot ask the other
   /// process; `path` is the database as it was given.

@@ -15,7 +15,7 @@ extension Sidecar {
   func noteStop() throws(FlotillaError) { try SecretFile.write([], to: stopNote) }
 
   /// The node is started again, by somebody who wants it.
-  func forgetStop() { unlink(stopNote) }
+  func forgetStop() { removeFile(stopNote) }
 
   /// What somebody is told who only asks the node that was stopped.
   func refuseIfStopped(_ path: String) throws(FlotillaError) {

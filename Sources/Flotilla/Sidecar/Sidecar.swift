@@ -124,16 +124,24 @@ struct Sidecar: Sendable {
 
   /// The folder is that of a node no more, though it is still there: without a ledger it may be
   /// written over.
-  func giveUp() { unlink(ledgerPath) }
+  func giveUp() { removeFile(ledgerPath) }
 
   /// Takes away what `create` and the keys of that node have put into a folder that was there.
   func takeBack() {
-    try? FileManager.default.removeItem(atPath: folder + "/keys")
-    unlink(recordPath)
+    guard let place = OpenFolder(folder) else { return }
+    place.removeAll("keys")
+    place.remove(OwnFile.name(of: recordPath))
   }
 
   func remove() {
-    try? FileManager.default.removeItem(atPath: folder)
+    guard let place = OpenFolder(Self.folder(of: folder)) else { return }
+    place.removeAll(OwnFile.name(of: folder))
+  }
+
+  /// Removes a file of the folder.
+  func removeFile(_ path: String) {
+    guard let place = OpenFolder(folder) else { return }
+    place.remove(OwnFile.name(of: path))
   }
 
   /// Takes the lock that one process at a time holds; nil if another one has it.
