@@ -77,7 +77,7 @@ extension Gateway {
     guard words.count == 2, words[0].lowercased() == "bearer" else {
       throw await tries.note("it had no token")
     }
-    guard let token = try await database.token(String(words[1])) else {
+    guard let token = try await database.token(hash: request.asker) else {
       throw await tries.note("its token is unknown or expired")
     }
     return token
@@ -219,7 +219,7 @@ extension Gateway {
     let words = request.header("authorization")?.split(separator: " ") ?? []
     var (known, isLimited): ([GatewayDatabase], Bool) = ([], false)
     for database in databases where words.count == 2 && words[0].lowercased() == "bearer" {
-      guard let token = try await database.token(String(words[1])) else { continue }
+      guard let token = try await database.token(hash: request.asker) else { continue }
       if token.readsAll { known.append(database) } else { isLimited = true }
     }
     guard !known.isEmpty || !isLimited else {

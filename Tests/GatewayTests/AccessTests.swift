@@ -240,6 +240,27 @@ import Testing
     }
   }
 
+  @Test func `says of a token of a version before that it names a table which is not here`()
+    async throws
+  {
+    try await withNode { place, node in
+      let file = URL(filePath: place.path("clinic.db-flotilla/tokens.json"))
+      let token = try await place.token("clinic.db", "some", tables: "open=read,closed=read")
+      let old = try String(contentsOf: file, encoding: .utf8)
+        .replacing(#","namesFirst":true"#, with: "").replacing(#""namesFirst":true,"#, with: "")
+        .replacing(#""closed""#, with: #""payroll""#)
+      try Data(old.utf8).write(to: file)
+      let client = RawClient(port: node.port, token: token)
+      let answer = try await client.ask("GET", "/v1/clinic/rows/closed/1")
+      #expect(answer.status == 404)
+      let remedy = answer.object["remedy"] as? String
+      #expect(remedy?.contains("is of an earlier version") == true, "\(answer.body)")
+      #expect(remedy?.contains("payroll") == false)
+      let list = try await place.flotilla("token", "clinic.db", "list")
+      #expect(list.contains("tables that are not here: payroll"), "\(list)")
+    }
+  }
+
   /// What is known of names is kept for a second.
   @Test func `is that to the table which has the name while it is read or written`() async throws {
     try await withNode { place, node in

@@ -189,6 +189,25 @@ import Testing
     #expect(taken == 32 && answer.status == 503)
   }
 
+  @Test func `of queries are not all taken by one token`() async throws {
+    let database = GatewayDatabase(Replica(path: "/nowhere/a.db"))
+    let (one, other) = (try token("a"), try token("b"))
+    #expect(database.queries.enter(for: one))
+    var request = HTTPRequest("POST", "/v1/a/query", body: Array(#"{"sql":"SELECT 1"}"#.utf8))
+    request.headers = [("content-type", "application/json")]
+    let problem = await #expect(throws: Problem.self) {
+      try await QueryCall(database: database, token: one, request: request).answer()
+    }
+    #expect(problem?.kind == "busy")
+    #expect(database.queries.enter(for: other))
+  }
+
+  @Test func `serve a request by the limits of its own server`() {
+    var request = HTTPRequest("GET", "/")
+    request.turnTime = .milliseconds(300)
+    #expect(request.deadline == request.arrival + .milliseconds(300) + RowDesk.longest)
+  }
+
   @Test func `are one each even where there are few`() throws {
     let gate = Turnstile(most: 1)
     let (one, other) = (try token("a"), try token("b"))

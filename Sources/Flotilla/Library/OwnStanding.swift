@@ -61,6 +61,14 @@ package struct OwnStanding: Sendable {
     return token
   }
 
+  /// The tables that a token of a version before names and that are not known here. As long as
+  /// there are any it stays as it is.
+  package func unknownTables(of token: AccessToken) -> [String] {
+    guard token.namesFirst != true else { return [] }
+    return token.tables.keys.sorted()
+      .filter { $0 != AccessToken.everything && first(of: $0) == nil }
+  }
+
   /// How the site called first what people call so; nil if there is no such table.
   func first(of name: String) -> String? {
     tables[Self.folded(name)]?.first

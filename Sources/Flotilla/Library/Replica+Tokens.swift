@@ -12,7 +12,8 @@ public struct NewTokenReport: Codable, Sendable, Equatable {
   public var expires: String?
 }
 
-/// The tokens of a replica. JSON: `{tokens:[{name, tables, created, expires, expired}]}`.
+/// The tokens of a replica. JSON:
+/// `{tokens:[{name, tables, created, expires, expired, unknown_tables}]}`.
 public struct TokensReport: Codable, Sendable, Equatable {
   /// One token; the text of it is not kept.
   public struct Token: Codable, Sendable, Equatable {
@@ -22,6 +23,9 @@ public struct TokensReport: Codable, Sendable, Equatable {
     public var created: String
     public var expires: String?
     public var expired: Bool
+    /// Tables that a token of a version before names and that are not here, so that it is worth the
+    /// least that it says; null if there are none.
+    public var unknown_tables: [String]?
   }
   public var tokens: [Token]
 }
@@ -83,10 +87,12 @@ extension Replica {
     let tokens = try await offPool { () throws(FlotillaError) in try file.read() }
     return TokensReport(
       tokens: tokens.map { token in
-        TokensReport.Token(
+        let unknown = standing.unknownTables(of: token)
+        return TokensReport.Token(
           name: token.name, tables: standing.tables(of: token),
           created: Node.text(token.created), expires: token.expires.map(Node.text),
-          expired: token.isOver(at: standing.siteTime))
+          expired: token.isOver(at: standing.siteTime),
+          unknown_tables: unknown.isEmpty ? nil : unknown)
       })
   }
 

@@ -87,6 +87,14 @@ enum Token {
       report,
       as: report.tokens.isEmpty
         ? "no tokens" : table(report.tokens).text(colour: call.output.colour))
+    for token in report.tokens {
+      guard let unknown = token.unknown_tables else { continue }
+      call.output.remark(
+        "the token \(printable(token.name)) is of an earlier version and names tables that are not "
+          + "here: \(printable(unknown.joined(separator: ", "))); it is worth the least that it "
+          + "says. Make it anew: flotilla token \(call.shellPath) remove "
+          + "\(shellWord(printable(token.name))), then add")
+    }
     return .done
   }
 

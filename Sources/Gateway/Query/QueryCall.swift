@@ -10,7 +10,7 @@ struct QueryCall {
   func answer() async throws(Problem) -> HTTPResponse {
     let (statement, values) = try Self.read(try request.json())
     let token = token
-    let body = try await database.queries.pass("queries") { () throws(Problem) in
+    let body = try await database.queries.pass("queries", for: token) { () throws(Problem) in
       try await database.read(from: database.asker) { file, standing throws(Problem) in
         try Self.rows(statement, values, on: file.connection, hides: !token.readsAll) {
           standing.right(of: token, to: $0) >= .read

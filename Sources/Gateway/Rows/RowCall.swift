@@ -32,13 +32,19 @@ struct RowCall {
   private func require(_ right: TableRight, _ standing: OwnStanding) throws(Problem) {
     let granted = standing.right(of: token, to: table)
     guard granted < right else { return }
-    guard granted >= .read else {
-      throw Problem(404, "table", "there is no replicated table \(table)")
-    }
-    throw Problem(
+    var problem = Problem(
       403, "not-allowed",
       standing.right(to: table) < right
         ? "this node may not write \(table)" : "this token may not write \(table)")
+    if granted < .read {
+      problem = Problem(404, "table", "there is no replicated table \(table)")
+    }
+    if !standing.unknownTables(of: token).isEmpty {
+      problem.remedy =
+        "The token is of an earlier version and names a table that is not here: until that comes "
+        + "it is worth the least that it says. Ask for a new one: flotilla token DB list"
+    }
+    throw problem
   }
 
   private func page() async throws(Problem) -> HTTPResponse {

@@ -115,8 +115,8 @@ actor RowDesk {
 }
 
 extension HTTPRequest {
-  /// Until then rows are read and written for it: 5 s for its turn, and as long to do it.
-  var deadline: ContinuousClock.Instant { arrival + ServerLimits().turnTime + RowDesk.longest }
+  /// Until then rows are read and written for it: the time for its turn, and 5 s to do it.
+  var deadline: ContinuousClock.Instant { arrival + turnTime + RowDesk.longest }
 }
 
 extension Problem {

@@ -159,7 +159,7 @@ final class EventLoop {
     var read = Self.read(request)
     read.isSecure = connection.map { flotilla_is_tls($0.bufferEvent) != 0 } ?? false
     if nuls > read.body.count(where: { $0 == 0 }) { read.flaw = .nul }
-    read.asker = asker(read)
+    (read.asker, read.turnTime) = (asker(read), limits.turnTime)
     waiting.append((next, read, .now))
     deliverWaiting()
   }

@@ -10,6 +10,8 @@ package struct HTTPRequest: Sendable {
   package var isSecure = false
   /// When it was complete.
   var arrival = ContinuousClock.now
+  /// How long it may wait for its turn.
+  var turnTime = ServerLimits().turnTime
   /// Who asks, for the shares of all: the hash of a token, or nothing.
   var asker = ""
   /// What cannot be told from the rest, for the library reads lines as text of C.

@@ -141,12 +141,7 @@ final class GatewayDatabase: Sendable {
     }
   }
 
-  /// Whose token this is; nil if it is nobody's, or has expired.
-  func token(_ text: String) async throws(Problem) -> AccessToken? {
-    try await token(hash: AccessToken.hash(of: text))
-  }
-
-  /// The same, by the hash of the token.
+  /// Whose token has this hash; nil if it is nobody's, or has expired.
   func token(hash: String) async throws(Problem) -> AccessToken? {
     guard var token = try tokens().first(where: { $0.hash == hash }) else { return nil }
     if token.namesFirst != true {

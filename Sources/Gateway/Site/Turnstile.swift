@@ -43,11 +43,14 @@ final class Turnstile: Sendable {
 
   /// Does the work, or throws at once that there is too much of it.
   func pass<Result>(
-    _ what: String, isolation: isolated (any Actor)? = #isolation,
+    _ what: String, for token: AccessToken? = nil,
+    isolation: isolated (any Actor)? = #isolation,
     _ work: () async throws(Problem) -> Result
   ) async throws(Problem) -> Result {
-    guard enter() else { throw .later("busy", "too many clients ask for \(what) at a time") }
-    defer { leave() }
+    guard enter(for: token) else {
+      throw .later("busy", "too many clients ask for \(what) at a time")
+    }
+    defer { leave(for: token) }
     return try await work()
   }
 }

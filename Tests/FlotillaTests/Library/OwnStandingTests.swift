@@ -15,10 +15,13 @@ import Testing
         name: "old", hash: "", tables: ["*": .write, "person": .none, "payroll": .none], created: 0)
       // The table that it bars may yet come, under another first name.
       #expect(standing.renamed(old) == old)
+      #expect(standing.unknownTables(of: old) == ["payroll"])
       old.tables["payroll"] = nil
       let new = standing.renamed(old)
       #expect(new.tables == ["*": .write, "item": .none] && new.namesFirst == true)
-      #expect(standing.renamed(new) == new)
+      #expect(standing.renamed(new) == new && standing.unknownTables(of: old).isEmpty)
+      let schema = try a.rows("PRAGMA schema_version")
+      #expect(schema == ["\(try await a.library.ownStanding().schema)"])
     }
   }
 }
