@@ -95,7 +95,8 @@ extension Examination {
   }
 
   /// Rows that stand without what they refer to: a program with foreign keys off has left them so,
-  /// or their table is not replicated, and somebody else has deleted what they refer to.
+  /// or their table is not replicated, or was not, and somebody else has deleted what they refer
+  /// to.
   mutating func judgeReferences(_ broken: [BrokenReference]) {
     for reference in broken {
       let columns = reference.columns.joined(separator: ", ")
@@ -105,8 +106,9 @@ extension Examination {
           + "\(reference.rows == 1 ? "refers" : "refer") by \(columns) to no row of "
           + reference.parent,
         reference.isTracked
-          ? "A program with foreign keys off has left them so, and they stay as it left them. Mend "
-            + "them with SQL, and let the program run PRAGMA foreign_keys = ON."
+          ? "A program with foreign keys off has left them so, or \(reference.table) was untracked "
+            + "when another machine deleted what they refer to. They stay as they are. Mend them "
+            + "with SQL, and let the program run PRAGMA foreign_keys = ON."
           : "\(reference.table) is not replicated: what other machines delete in "
             + "\(reference.parent), or give another key, does nothing to its rows. Mend them "
             + "with SQL.")
