@@ -93,13 +93,15 @@ import Testing
       SELECT i, 'note', x'00', \(a.clock), 'older', zeroblob(60), zeroblob(60) FROM n
       """)
     try a.store.conflictLog.trim(at: a.now)
-    let size = try a.store.survey.size()
-    let share =
-      Double(size.part("conflict").bytes)
-      / Double(size.fileBytes - size.freeBytes - size.part("conflict").bytes)
-    #expect(0.15...0.3 ~= share, "\(share)")
+    #expect(try count() == .integer(9_000))
+    #expect(ConflictBounds.bytes(besides: 20 << 20) == 16 << 20)
+    #expect(ConflictBounds.bytes(besides: 100 << 20) == 25 << 20)
+    try a.application.execute("UPDATE _flotilla_conflict SET loser = zeroblob(5000)")
+    try a.store.conflictLog.trim(at: a.now)
+    let bytes = try a.store.survey.size().part("conflict").bytes
+    #expect(15 << 20...22 << 20 ~= bytes, "\(bytes)")
     let kept = try #require(try count().integer)
-    #expect(kept > 2_000)
+    #expect(3_000...3_400 ~= kept)
     #expect(try a.store.conflictLog.gone() == 9_000 - Int(kept))
     #expect(try a.value("SELECT min(id) FROM _flotilla_conflict") == .integer(9_001 - kept))
 
@@ -198,6 +200,22 @@ import Testing
     let left = try kept(of: 77, at: a) ?? 0
     #expect(60...96 ~= left)
     #expect(try kept(of: 78, at: a) == 120)
+  }
+
+  /// A machine that was away for weeks may lose them all at once, before anybody has seen one.
+  @Test func `of conflicts goes by their number after a month`() throws {
+    let a = try replica()
+    let count = "SELECT count(*) FROM _flotilla_conflict"
+    try lose(12_000, of: 99, 10, at: a)
+    for days in [0, 29, 31] {
+      a.clock += Int64(days) * 86_400_000
+      try a.store.conflictLog.trim(at: a.now)
+      #expect(try a.value(count) == .integer(days < 30 ? 12_000 : 10_000))
+      a.clock -= Int64(days) * 86_400_000
+    }
+    try lose(9_000, of: 98, 10, at: a)
+    try a.store.conflictLog.setBounds(count: 11_000, days: nil, at: a.now)
+    #expect(try a.value(count) == .integer(11_000))
   }
 
   @Test func `of conflicts the first of each member stay before the second of any`() {

@@ -108,8 +108,9 @@ public struct ConflictReport: Codable, Sendable, Equatable {
   public struct Bounds: Codable, Sendable, Equatable {
     public var count: Int
     public var days: Int
-    /// What all of them may take together once there are more than 2,000: a quarter of the rest of
-    /// the file. Null if `--keep` has set the count.
+    /// What all of them may take together once there are more than 2,000: 16 MiB, or a quarter of
+    /// the rest of the file. Null if `--keep` has set the count; else those of the last 30 days stay
+    /// beyond that.
     public var bytes: Int?
   }
 

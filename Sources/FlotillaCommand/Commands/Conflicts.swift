@@ -12,10 +12,10 @@ enum Conflicts {
       show prints both side by side; restore writes the one that lost again, as a new
       edit, and says what it replaces if that is not what stood then; dismiss takes
       it off the list. Rows that got a fresh key come last: nothing of them is lost.
-      10,000 are kept, for 400 days. Beyond the first 2,000 they may take a quarter
-      of what all else takes in the file. --keep and --keep-days say otherwise,
-      --keep-default takes that back. The oldest go first, settled ones before
-      others, and are counted.
+      All of the last 30 days are kept, and 10,000 for 400 days. Beyond the first
+      2,000 they may take 16 MiB, or a quarter of what all else takes in the file if
+      that is more. --keep and --keep-days say otherwise, --keep-default takes that
+      back. The oldest go first, settled ones before others, and are counted.
 
       A parked row is held, but a constraint keeps it out of its table, or the
       table or a row that it refers to is not here. restore puts it there, dismiss

@@ -57,11 +57,16 @@ final class RulingTable: FilePart {
       "WHERE r.eorigin = ? AND r.eseq = ?", [.integer(number), .integer(Int64(edit.seq))])
   }
 
-  /// The same about an edit of a row under whichever of its numbers.
+  /// The plus signs keep SQLite from going through all rulings between two numbers.
+  static let ofRow =
+    "WHERE +r.eorigin = ? AND +r.eseq BETWEEN ? AND ? AND r.tbl = ? AND r.key = ?"
+
+  /// The same about an edit of a row under whichever of its numbers. These may be those of many
+  /// other rows as well, so it is found by its row.
   func about(_ edit: Version, table: Int64, _ key: Key) throws(SQLiteError) -> Item? {
     guard let number = versions.origins.knownNumber(of: edit.edit.origin) else { return nil }
     return try latest(
-      "WHERE r.eorigin = ? AND r.eseq BETWEEN ? AND ? AND r.tbl = ? AND r.key = ?",
+      Self.ofRow,
       [
         .integer(number), .integer(Int64(edit.first.seq)), .integer(Int64(edit.edit.seq)),
         .integer(table), .blob(key.bytes),

@@ -8,6 +8,10 @@ package struct ConflictBounds: Sendable, Equatable {
   /// So many are kept however large they are.
   package static let least = 2_000
 
+  /// Those of so many days are kept beyond the count, unless somebody chose it: a machine that
+  /// comes back after weeks may lose more edits in a minute than anybody has seen.
+  package static let recentDays = 30
+
   package init(count: Int = 10_000, days: Int = 400, bytes: Int? = nil) {
     self.count = count
     self.days = days
@@ -23,6 +27,8 @@ package struct ConflictBounds: Sendable, Equatable {
   struct Entry {
     var id: Int64
     var isOpen: Bool
+    /// Whether it is of the last `recentDays`.
+    var isRecent = false
     var bytes: Int
     /// The other member whose rows these are; nil of own ones, and where nobody knows.
     var payer: String?
@@ -55,12 +61,15 @@ package struct ConflictBounds: Sendable, Equatable {
     var sum = 0
     for (place, item) in left.enumerated() {
       sum += item.entry.bytes
-      if place >= count || place >= Self.least && sum > bytes ?? .max { gone.append(item.entry.id) }
+      let isCounted = bytes == nil || !item.entry.isRecent
+      if place >= count && isCounted || place >= Self.least && sum > bytes ?? .max {
+        gone.append(item.entry.id)
+      }
     }
     return gone
   }
 
   /// What a log may take beside the rest of its file: what nobody looks at shall not become the
-  /// larger part of it.
-  static func bytes(besides rest: Int) -> Int { max(0, rest) / 4 }
+  /// larger part of it, unless both are small.
+  static func bytes(besides rest: Int) -> Int { max(16 << 20, rest / 4) }
 }

@@ -117,7 +117,9 @@ struct ConflictLog {
       UNION ALL SELECT id FROM _flotilla_rekeyed
       WHERE id NOT IN (SELECT id FROM _flotilla_conflict)
       """, [.integer(oldest)])
-    return try gone + bounds.excess(of: entries(since: oldest))
+    var recent = Int64.max
+    if let now { recent = now - Int64(ConflictBounds.recentDays) * 86_400_000 }
+    return try gone + bounds.excess(of: entries(since: oldest, recent: recent))
   }
 
   /// Lets go of these, with their fresh keys; tells how many were here.
@@ -149,7 +151,7 @@ struct ConflictLog {
 
   /// All entries from the newest on. The larger side of each is paid for.
   private func entries(
-    since oldest: Int64 = .min
+    since oldest: Int64 = .min, recent: Int64 = .max
   ) throws(SQLiteError) -> [ConflictBounds.Entry] {
     guard try Layout.hasTable("_flotilla_author", on: connection) else { return [] }
     let own = try Meta(connection: connection).text(.node)
@@ -160,9 +162,9 @@ struct ConflictLog {
     return try connection.with(
       """
       SELECT id, state = 'open', \(Self.size), CASE WHEN length(winner) > ifnull(length(loser), 0)
-        THEN substr(winner, 1, 9) ELSE origin END
+        THEN substr(winner, 1, 9) ELSE origin END, at >= ?
       FROM _flotilla_conflict WHERE at >= ? ORDER BY id DESC
-      """, [.integer(oldest)]
+      """, [.integer(recent), .integer(oldest)]
     ) { (statement) throws(SQLiteError) in
       var entries: [ConflictBounds.Entry] = []
       while try statement.step() {
@@ -178,7 +180,7 @@ struct ConflictLog {
         entries.append(
           ConflictBounds.Entry(
             id: statement.integer(0), isOpen: statement.integer(1) != 0,
-            bytes: Int(statement.integer(2)), payer: node == own ? nil : node))
+            isRecent: statement.integer(4) != 0, bytes: Int(statement.integer(2)), payer: node == own ? nil : node))
       }
       return entries
     }

@@ -175,6 +175,7 @@ enum Layout {
       PRIMARY KEY(eorigin, eseq, origin, seq)
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX IF NOT EXISTS _flotilla_ruling_dot ON _flotilla_ruling(origin, seq);
+    CREATE INDEX IF NOT EXISTS _flotilla_ruling_row ON _flotilla_ruling(tbl, key);
     CREATE TABLE IF NOT EXISTS _flotilla_overruled(
       id INTEGER PRIMARY KEY, tbl INTEGER NOT NULL, key BLOB NOT NULL, origin INTEGER NOT NULL,
       seq INTEGER NOT NULL, UNIQUE(tbl, key, origin)

@@ -18,6 +18,25 @@ import Testing
       ruling: Ruling(.rejected(.older), edit: dot, rule: "newest"))
   }
 
+  /// An edit that was made again has the numbers of a whole bulk edit, maybe.
+  @Test func `one about a row is found by the row`() throws {
+    let replica = try TestReplica(1, pace: Pace())
+    let plan = try replica.application.rows(
+      "EXPLAIN QUERY PLAN SELECT * FROM _flotilla_ruling AS r \(RulingTable.ofRow)",
+      [.integer(1), .integer(1), .integer(9), .integer(1), .blob([1])])
+    #expect(plan.first?[3].string?.contains("_flotilla_ruling_row (tbl=? AND key=?)") == true)
+    let store = replica.store
+    try store.transaction {
+      for seq in 1...3 as ClosedRange<UInt64> { try store.rulings.put(item(seq, at: replica)) }
+    }
+    var edit = item(3, at: replica).version
+    edit.context.add(Dot(replica.origin, 2))
+    #expect(try store.rulings.about(edit, table: 1, Key(bytes: [1]))?.ruling.edit.seq == 3)
+    #expect(try store.rulings.about(edit, table: 1, Key(bytes: [2])) == nil)
+    edit = item(7, at: replica).version
+    #expect(try store.rulings.about(edit, table: 1, Key(bytes: [1])) == nil)
+  }
+
   @Test func `those that a transaction adds count, and none that were rolled back`() throws {
     var pace = Pace()
     pace.rulings = 2
