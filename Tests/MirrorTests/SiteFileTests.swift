@@ -52,4 +52,33 @@ import Testing
         MirroredRow(shy, key: [.integer(2)], row: [.integer(2), .integer(5)]), over: nil)
     }
   }
+
+  @Test func `may exchange what is unique as the schema is now, and is read once`() throws {
+    let path = NSTemporaryDirectory() + "flotilla-site-\(UUID().uuidString).db"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let program = try Connection(path: path, mode: .create)
+    try program.execute(
+      """
+      CREATE TABLE job(id INTEGER PRIMARY KEY, v UNIQUE);
+      CREATE VIEW _flotilla_rows_job AS SELECT 1;
+      CREATE TABLE line(id INTEGER PRIMARY KEY, v REFERENCES job(v) ON UPDATE CASCADE);
+      """)
+    let site = try SiteFile(Replica(path: path))
+    let job = try link("job", in: site)
+    #expect(try site.exchangeable(job) == ["v"])
+    try program.execute("CREATE TRIGGER look AFTER UPDATE ON line BEGIN SELECT 1; END")
+    #expect(try site.exchangeable(job) == nil)
+    try program.execute("DROP TRIGGER look; ALTER TABLE job ADD COLUMN w")
+    try program.execute("CREATE UNIQUE INDEX both ON job(W, v)")
+    #expect(try site.exchangeable(job) == ["v", "w"])
+    // Each statement that looks into the schema asks whether it may, anew when it is prepared.
+    var looks = 0
+    site.connection.clearStatements()
+    site.connection.setAuthorizer { access, _ in
+      if access == .select { looks += 1 }
+      return true
+    }
+    for _ in 0..<10 { #expect(try site.exchangeable(job) == ["v", "w"]) }
+    #expect(looks == 0)
+  }
 }

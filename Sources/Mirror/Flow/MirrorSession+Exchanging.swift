@@ -15,14 +15,17 @@ extension MirrorSession {
       if try site.row(row.link, row.key) != nil { standing.append(row) }
     }
     var ring: [MirroredRow] = []
-    for (_, some) in Dictionary(grouping: standing, by: \.link.number) {
-      if some.count > 1, try site.mayExchange(some[0].link) { ring += some }
+    var unique: [Int: Set<String>] = [:]
+    for (number, some) in Dictionary(grouping: standing, by: \.link.number) where some.count > 1 {
+      guard let names = try site.exchangeable(some[0].link) else { continue }
+      unique[number] = names
+      ring += some
     }
     for _ in 0..<Self.mostExchanges where ring.count > 1 {
       let before = taking
       var left = ring
       let isDone = try undoing { () throws(SQLiteError) in
-        for row in ring { try site.giveUp(row) }
+        for row in ring { try site.giveUp(row, unique[row.link.number] ?? []) }
         left = try apply(ring, into: &taking, oneByOne: oneByOne)
         return left.isEmpty
       }
@@ -53,9 +56,9 @@ extension MirrorSession {
 }
 
 extension SiteFile {
-  /// Whether rows of a table may have other values for a moment: no trigger of the site sees them,
-  /// on this table or on one to which ON UPDATE hands them on.
-  fileprivate func mayExchange(_ link: TableLink) throws(SQLiteError) -> Bool {
+  /// The columns under unique indexes, in small letters; nil if a trigger of the site would see what
+  /// they have for a moment, on this table or on one to which ON UPDATE hands it on.
+  func readExchangeable(_ link: TableLink) throws(SQLiteError) -> Set<String>? {
     let hasTriggers = try connection.scalar(
       """
       WITH RECURSIVE reached(name) AS (
@@ -68,19 +71,19 @@ extension SiteFile {
         WHERE s.type = 'trigger' AND s.tbl_name = reached.name COLLATE NOCASE
           AND s.name NOT GLOB '_flotilla_*')
       """, [.string(link.site.name)])
-    return hasTriggers.integer == 0
-  }
-
-  /// Puts a value that no row has where the row is to have another one under a unique index, or
-  /// else NULL.
-  fileprivate func giveUp(_ row: MirroredRow) throws(SQLiteError) {
-    guard let values = row.row, let standing = try self.row(row.link, row.key) else { return }
+    guard hasTriggers.integer == 0 else { return nil }
     let unique = try connection.rows(
       """
       SELECT DISTINCT x.name FROM pragma_index_list(?1, 'main') AS l,
         pragma_index_xinfo(l.name, 'main') AS x WHERE l."unique" AND x.key AND x.name IS NOT NULL
-      """, [.string(row.link.site.name)])
-    let names = Set(unique.compactMap { $0[0].string?.lowercased() })
+      """, [.string(link.site.name)])
+    return Set(unique.compactMap { $0[0].string?.lowercased() })
+  }
+
+  /// Puts a value that no row has where the row is to have another one in a column that is unique,
+  /// or else NULL.
+  fileprivate func giveUp(_ row: MirroredRow, _ names: Set<String>) throws(SQLiteError) {
+    guard let values = row.row, let standing = try self.row(row.link, row.key) else { return }
     var other = MirroredRow(row.link, key: row.key, row: standing)
     for (place, column) in row.link.columns.enumerated()
     where values[place] != standing[place] && names.contains(column.name.lowercased()) {

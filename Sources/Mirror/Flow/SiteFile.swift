@@ -10,8 +10,15 @@ final class SiteFile {
   private let path: String
   /// The statements that read one row, by the number of the table.
   private var texts: [Int: String] = [:]
-  /// What hangs under tables, by their names, and the schema of which that is known.
-  private var hanging: (schema: Int64?, under: [String: [Hanging]]) = (nil, [:])
+  private var schema = Schema()
+
+  /// What was read of one version of the schema, by the names of tables in small letters.
+  private struct Schema {
+    var version: Int64?
+    /// What hangs under a table.
+    var hanging: [String: [Hanging]] = [:]
+    var exchangeable: [String: Set<String>?] = [:]
+  }
 
   init(_ replica: Replica) throws(SQLiteError) {
     path = replica.file
@@ -103,13 +110,29 @@ final class SiteFile {
   func hanging(
     under parent: TableLink, _ links: [String: TableLink]
   ) throws(SQLiteError) -> [Hanging] {
-    let schema = try connection.schemaVersion()
-    if hanging.schema != schema { hanging = (schema, [:]) }
+    try lookAtSchema()
     let name = parent.site.name.lowercased()
-    if let known = hanging.under[name] { return known }
+    if let known = schema.hanging[name] { return known }
     let read = try readHanging(under: parent, links)
-    hanging.under[name] = read
+    schema.hanging[name] = read
     return read
+  }
+
+  /// The columns of a table under its unique indexes, in small letters, as the schema is now; nil if
+  /// no row may have other values for a moment.
+  func exchangeable(_ link: TableLink) throws(SQLiteError) -> Set<String>? {
+    try lookAtSchema()
+    let name = link.site.name.lowercased()
+    if let known = schema.exchangeable[name] { return known }
+    let read = try readExchangeable(link)
+    schema.exchangeable[name] = .some(read)
+    return read
+  }
+
+  /// What was read of another schema is forgotten.
+  private func lookAtSchema() throws(SQLiteError) {
+    let version = try connection.schemaVersion()
+    if schema.version != version { schema = Schema(version: version) }
   }
 
   /// Makes the row what it is to be. What stands alike is left alone, so that no edit is made.

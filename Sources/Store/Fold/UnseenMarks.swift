@@ -80,15 +80,9 @@ extension UnseenMarks.Mark {
 
 /// Marks rows beside a node that may run, in the transactions of who writes them.
 package struct UnseenWriter: Sendable {
-  struct Table: Sendable {
-    var id: Int64
-    var collations: [KeyCollation]
-  }
-
   /// Under which this node writes, and wrote in earlier lives.
   let own: Set<Origin>
-  /// By their names in this file, in small letters.
-  let tables: [String: Table]
+  let authors: RowAuthors
 
   /// So many of the newest entries of a table are looked at: triggers may have followed.
   private static let newest = 256
@@ -102,9 +96,9 @@ package struct UnseenWriter: Sendable {
     _ name: String, key values: [SQLite.Value], over standing: OutsideLog.Row?,
     on connection: Connection
   ) throws(SQLiteError) -> Bool {
-    guard let table = tables[folded(name)],
-      let key = Key(values.map(Replication.Value.init), collations: table.collations),
-      let author = try author(table, key, on: connection), !own.contains(author),
+    guard let (table, key) = authors.place(name, values),
+      let author = try authors.maker(of: name, values, on: connection)?.author,
+      !own.contains(author),
       try isWritten(table, key, values.count, on: connection)
     else { return false }
     var bytes = standing.map { row in
@@ -122,21 +116,8 @@ package struct UnseenWriter: Sendable {
     return true
   }
 
-  /// Who has made what the file knows of a row.
-  private func author(
-    _ table: Table, _ key: Key, on connection: Connection
-  ) throws(SQLiteError) -> Origin? {
-    try connection.scalar(
-      """
-      SELECT o.origin FROM main._flotilla_version AS v
-      JOIN main._flotilla_origin AS o ON o.id = coalesce(v.author, v.origin)
-      WHERE v.tbl = ? AND v.key = ?
-      """, [.integer(table.id), .blob(key.bytes)]
-    ).integer.map { Origin(rawValue: UInt64(bitPattern: $0)) }
-  }
-
   private func isWritten(
-    _ table: Table, _ key: Key, _ keyCount: Int, on connection: Connection
+    _ table: RowAuthors.Table, _ key: Key, _ keyCount: Int, on connection: Connection
   ) throws(SQLiteError) -> Bool {
     try Journal.readNewest(of: table.id, limit: Self.newest, on: connection).contains { entry in
       let noted = entry.key.prefix(keyCount).map(Replication.Value.init)
@@ -148,11 +129,6 @@ package struct UnseenWriter: Sendable {
 extension Store {
   /// What is needed to mark rows of these tables beside a node.
   package func unseenWriter(of names: [String]) -> UnseenWriter {
-    var known: [String: UnseenWriter.Table] = [:]
-    for name in names {
-      guard let table = tables.table(called: name) else { continue }
-      known[folded(name)] = UnseenWriter.Table(id: table.id, collations: table.keyCollations)
-    }
-    return UnseenWriter(own: earlier.union([own]), tables: known)
+    UnseenWriter(own: earlier.union([own]), authors: rowAuthors(of: names))
   }
 }
