@@ -180,7 +180,8 @@ struct ConflictLog {
         entries.append(
           ConflictBounds.Entry(
             id: statement.integer(0), isOpen: statement.integer(1) != 0,
-            isRecent: statement.integer(4) != 0, bytes: Int(statement.integer(2)), payer: node == own ? nil : node))
+            isRecent: statement.integer(4) != 0, bytes: Int(statement.integer(2)),
+            payer: node == own ? nil : node))
       }
       return entries
     }
