@@ -109,8 +109,8 @@ public struct ConflictReport: Codable, Sendable, Equatable {
     public var count: Int
     public var days: Int
     /// What all of them may take together once there are more than 2,000: 16 MiB, or a quarter of
-    /// the rest of the file. Null if `--keep` has set the count; else those of the last 30 days stay
-    /// beyond that.
+    /// the rest of the file. Null if `--keep` has set the count; else those of the last 30 days
+    /// stay beyond that.
     public var bytes: Int?
   }
 

@@ -118,8 +118,8 @@ final class SiteFile {
     return read
   }
 
-  /// The columns of a table under its unique indexes, in small letters, as the schema is now; nil if
-  /// no row may have other values for a moment.
+  /// The columns of a table under its unique indexes, in small letters, as the schema is now; nil
+  /// if no row may have other values for a moment.
   func exchangeable(_ link: TableLink) throws(SQLiteError) -> Set<String>? {
     try lookAtSchema()
     let name = link.site.name.lowercased()
