@@ -144,31 +144,13 @@ import Testing
     #expect(history.faults.count == 1)
   }
 
-  @Test(arguments: [(0, 0), (1, 1), (-1, 1)])
+  @Test(arguments: [(0, 0), (1, 1)])
   func `a stamp after the last write of its row`(late: Int64, faults: Int) {
     var history = History()
     let moment: Int64 = 1_900_000_000_000
     let stamp = Stamp(millisecondsSince1970: moment + late).rawValue
     AnytimeDated.check(
       0, version(own, stamp: stamp, hash: 7), writtenAt: moment, over: nil, &history, at: "a")
-    #expect(history.faults.count == faults)
-  }
-
-  @Test(arguments: [(0, true, 0), (-1, true, 1), (-1, false, 0)] as [(Int64, Bool, Int)])
-  func `a stamp before the journal was last empty`(late: Int64, isFolded: Bool, faults: Int) {
-    var history = History()
-    history.isDated = true
-    var witness = Witness()
-    let site: Int64 = 1_900_000_000_000
-    let now = Instant(uptime: 0, wall: site, site: site)
-    witness.settleTime(at: site)
-    witness.note(site: site)
-    witness.written(
-      [0: Observation.Content(7)], before: [:], touching: [0], own: own, at: site)
-    let stamp = Stamp(millisecondsSince1970: site - Dating.tolerance + late).rawValue
-    var end = shown(version(own, stamp: stamp, hash: 7))
-    (end.frontier, end.rows, end.log) = (Frontier([own: 1]), [0: Observation.Content(7)], nil)
-    witness.check(end, own: own, isFolded: isFolded, at: "a", now, &history)
     #expect(history.faults.count == faults)
   }
 

@@ -1,34 +1,28 @@
 import Replication
 
 /// No edit is stamped beyond the time of the site at its author, unless it replaces one that was;
-/// and what one node writes of a row is stamped in the order of writing. None is stamped before its
-/// node knew that the row was not written yet.
+/// and what one node writes of a row is stamped in the order of writing.
 enum AnytimeDated {
   /// So many versions of a row are made between two looks, at most.
   private static let most: Int64 = 64
 
   /// Where no clock is ever set, an edit has the time at which its row was last written, or the one
   /// after what it replaces.
-  ///
-  /// `isLast` tells that the row was not written again since the edit was made.
   static func check(
-    _ row: RowNumber, _ version: Version, writtenAt moment: Int64, isLast: Bool = true,
-    over old: Version?, _ history: inout History, at node: String
+    _ row: RowNumber, _ version: Version, writtenAt moment: Int64, over old: Version?,
+    _ history: inout History, at node: String
   ) {
     guard version.isTentative, moment < .max else { return }
-    let written = Stamp(millisecondsSince1970: moment)
-    let isEarly = isLast && version.first == version.dot && version.stamp < written
-    let latest = max(written, old?.stamp ?? .zero)
-    guard isEarly || version.stamp.rawValue > latest.rawValue + most else { return }
+    let latest = max(Stamp(millisecondsSince1970: moment), old?.stamp ?? .zero)
+    guard version.stamp.rawValue > latest.rawValue + most else { return }
     let stamp = version.stamp.millisecondsSince1970
     history.blame("\(node) stamps row \(row) \(stamp), which was written at \(moment)")
   }
 
-  /// `isRecalled` tells that the clocks are known as a process that was killed has kept them, and
-  /// `moment` when the row cannot have been written yet.
+  /// `isRecalled` tells that the clocks are known as a process that was killed has kept them.
   static func check(
-    _ row: RowNumber, _ version: Version, _ site: Int64?, since moment: Int64 = 0,
-    isRecalled: Bool, _ history: inout History, at node: String
+    _ row: RowNumber, _ version: Version, _ site: Int64?, isRecalled: Bool,
+    _ history: inout History, at node: String
   ) {
     // What a liar has said stands above any time. What is made after a machine was put back comes
     // below what it made before that.
@@ -41,12 +35,7 @@ enum AnytimeDated {
       history.blame("\(node) stamps row \(row) \(version.stamp.millisecondsSince1970) \(time)")
     }
     // A certificate keeps the time of its edit, and so does an edit that is made again.
-    let isNew = version.isTentative && version.first == version.dot
-    if isNew, version.stamp < Stamp(millisecondsSince1970: moment) {
-      let time = version.stamp.millisecondsSince1970
-      history.blame("\(node) stamps row \(row) \(time), which was not written before \(moment)")
-    }
-    if isNew,
+    if version.isTentative, version.first == version.dot,
       let last = history.last(version.dot.origin, row),
       last.dot.seq < version.dot.seq,
       !isOrdered(version, after: last, within: isRecalled ? Dating.tolerance : 0)

@@ -157,9 +157,7 @@ struct Witness {
     for (row, version) in news
     where version.dot.origin == own && (history[version.dot] == nil || seen.isRenewing) {
       noteBase(of: row, version)
-      if !yielding.contains(version.dot) {
-        checkTime(of: row, version, isFolded ? wall : nil, &history, at: node)
-      }
+      if !yielding.contains(version.dot) { checkTime(of: row, version, &history, at: node) }
       history.add(
         History.Made(
           row: row, version: version, content: now.rows[row]?.common,
@@ -208,25 +206,15 @@ struct Witness {
     }
   }
 
-  /// `wall` is nil while something waits to be folded: the row may have been written since.
   private func checkTime(
-    of row: RowNumber, _ version: Version, _ wall: Int64?, _ history: inout History,
-    at node: String
+    of row: RowNumber, _ version: Version, _ history: inout History, at node: String
   ) {
     if history.hasSteadyClocks, let last = wrote[row] {
       AnytimeDated.check(
-        row, version, writtenAt: last, isLast: wall != nil, over: seen.versions[row], &history,
-        at: node)
+        row, version, writtenAt: last, over: seen.versions[row], &history, at: node)
     }
     guard floor != nil else { return }
-    let earliest = wall.flatMap { wall in pending[row].map { self.earliest($0, wall) } }
-    AnytimeDated.check(
-      row, version, latest, since: earliest ?? 0, isRecalled: isRecalling, &history, at: node)
-  }
-
-  /// The earliest moment that an edit can be stamped with, as the clocks have gone since.
-  private func earliest(_ edit: Edit, _ wall: Int64) -> Int64 {
-    edit.moment > 0 ? max(1, min(edit.moment, wall) - lag) : edit.moment
+    AnytimeDated.check(row, version, latest, isRecalled: isRecalling, &history, at: node)
   }
 
   /// What somebody else has made over it is what became of an edit, whatever takes the place of
@@ -248,7 +236,7 @@ struct Witness {
   ) {
     let edits = pending.mapValues {
       var edit = $0
-      edit.moment = earliest(edit, wall)
+      if edit.moment > 0 { edit.moment = max(1, min(edit.moment, wall) - lag) }
       return edit
     }
     let doubtful = Set(edits.keys.filter { right($0) != .write })
