@@ -187,6 +187,7 @@ extension World {
   /// Lives, heals, and looks at what must hold in the end.
   mutating func run(steps: Int) {
     history.collects = hasCollection
+    history.migrates = faults[.migration] > 0
     history.hasStrangers = faults[.strangers] > 0
     history.hasSteadyClocks = !hasLives && Faults.Kind.redating.allSatisfy { faults[$0] == 0 }
     if hasSiteTime { foundTime() }

@@ -41,7 +41,8 @@ private let rows = """
       "node":"ward-2","program":null,"protocol":null,"remedy":null,"seconds_left":2.5,\
       "state":"catching-up"}],"port":7391,"program":null,"protocol":null,\
       "remarks":["x"],"role":"writer","running":false,\
-      "site":"N","standing":null,"stopped":null,"tables":[],"takes_new_tables":false,"trouble":null,"unjudged":0}
+      "site":"N","standing":null,"stopped":null,"tables":[],"takes_new_tables":false,\
+      "trouble":null,"unjudged":0}
       """
     let status: StatusReport = try report(text)
     #expect(JSON(reflecting: status).description == text)

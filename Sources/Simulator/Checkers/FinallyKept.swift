@@ -52,12 +52,12 @@ enum FinallyKept {
 
   /// Whether an edit that something else has outranked at once was a version before, or is in the
   /// log: what becomes of that is looked at in the end. Nothing is logged of what somebody else had
-  /// said as well.
+  /// said as well. Where tables are dropped a delete may have gone with one.
   private static func isSeen(
     _ edit: Witness.Edit, _ row: RowNumber, _ now: Observation, _ authors: Set<Origin>,
     _ history: History
   ) -> Bool {
-    guard let log = now.log else { return true }
+    guard let log = now.log, edit.content != nil || !history.migrates else { return true }
     let isKnown = history.lineage.edits.contains {
       authors.contains($0.key.origin) && $0.key.seq > edit.above && $0.value.row == row
     }

@@ -148,6 +148,8 @@ struct History {
 
   /// Deleted versions are let go of.
   var collects = false
+  /// Tables are dropped and made anew.
+  var migrates = false
   /// Members do not know each other's keys yet.
   var hasStrangers = false
 

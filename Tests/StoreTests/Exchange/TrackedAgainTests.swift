@@ -47,7 +47,9 @@ import Testing
       return steps
     }
     let (without, with) = (try work(rowsInOther: 0), try work(rowsInOther: 1))
-    #expect(abs(with - without) < without / 100)
+    // By the order of what is hashed a run differs from another one by up to 4 %. One row at a time
+    // takes a quarter more.
+    #expect(abs(with - without) < without / 10)
   }
 
   @Test func `is known by its name in whatever case`() throws {
