@@ -284,7 +284,7 @@ package final class Store {
     position.repairs = repairs
     position.isJudging = anchor.isJudging
     if digests.here != digests.digest { position.digestHere = digests.here }
-    position.keys = tables.changedKeys
+    (position.keys, position.keyMark) = (tables.changedKeys, tables.keyMark)
     position.reaches = lives.known
     return position
   }

@@ -174,6 +174,29 @@ extension BadInputTests {
       }
     }
 
+    /// Each change of the shape that leads ended all connections, and edits waited for new ones.
+    @Test func `who has two shapes of a key lead by turns ends no connections of others`()
+      async throws
+    {
+      try await Desk.with { desk in
+        var site = try await Site(desk, role: "writer")
+        try await site.stands("before")
+        func connections() -> Int {
+          site.first.logText.matches(of: /connected with second/).count
+        }
+        let before = connections()
+        let told = try await site.tell("shapes")
+        let cuts = try #require(told.split(separator: " ").last.flatMap { Int($0) }, "\(told)")
+        // Once as another key is heard of for the first time.
+        #expect(cuts <= 2 && connections() - before <= 2, "\(told) \(site.first.logText)")
+        try await site.stands("shapes")
+        for database in ["a.db", "b.db"] {
+          #expect(try await desk.sql(database, "SELECT count(*) FROM t WHERE id = 'k 49'") == "1")
+        }
+        try await site.goesOn()
+      }
+    }
+
     /// A program writes beside a row of 60 MB whose hash nothing gives.
     @Test func `who sends a row of 60 MB holds a program up for no seconds`() async throws {
       try await Desk.with { desk in

@@ -109,15 +109,18 @@ class Reader:
 class Row:
     """A row of texts by its author, as it travels in a batch of its own."""
 
-    def __init__(self, table, columns, values, stamp=None, epoch=0, claimed=None, key=16):
+    def __init__(self, table, columns, values, stamp=None, epoch=0, claimed=None, key=16,
+                 generation=0):
         self.table, self.columns, self.values, self.key = table, columns, values, key
+        self.generation = generation
         self.stamp = (now() - STAMPS) << FINE if stamp is None else stamp
         self.epoch, self.hash = epoch, claimed or content_hash(columns, values)
 
     def batch(self, origin, seq):
         body = uint(1) + blob(self.table) + uint(1) + uint(len(self.columns))
         body += b"".join(blob(column) for column in self.columns)
-        body += bytes([self.key]) + uint(0) + uint(1) + word(origin) + uint(0) + uint(1)
+        body += bytes([self.key]) + uint(self.generation)
+        body += uint(1) + word(origin) + uint(0) + uint(1)
         body += uint(0) + bytes([10 if self.epoch else 2]) + uint(0) + uint(seq) + uint(self.stamp)
         body += word(self.hash)
         if self.epoch:
@@ -394,6 +397,23 @@ def uncomputable(liar):
     liar.exchange([Row("form", ["id", "data"], ["k", "no JSON"])])
 
 
+def shapes(liar):
+    """Two shapes of one key lead by turns. Gives how often it had to come again."""
+    cut = 0
+    for turn in range(50):
+        row = Row("t", ["id", "v"], [f"k {turn}", "x"], key=16 * (turn % 2), generation=turn + 1)
+        try:
+            liar.exchange([row])
+        except OSError:
+            liar.bye = "closed"
+        time.sleep(0.1)
+        if liar.bye:
+            cut += 1
+            liar.close()
+            liar.open(liar.port)
+    return str(cut)
+
+
 def visits(liar, until=6, patience=8, resume=lambda liar, turn: {}):
     """Comes back as one that holds nothing, and gives in which connections it was sent rows."""
     said = ""
@@ -420,7 +440,8 @@ def cuts(liar):
 
 STORIES = {story.__name__.replace("_", "-"): story for story in (
     held, founding, wide, widening, judged, term, covers, covers_another, private, tables, contents,
-    maxima, wants, parts, crumbs, nothings, long_row, addresses, uncomputable, visits, cuts)}
+    maxima, wants, parts, crumbs, nothings, long_row, addresses, uncomputable, shapes, visits,
+    cuts)}
 
 
 def tell(port, database, story, *others):

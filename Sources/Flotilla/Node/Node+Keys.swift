@@ -22,7 +22,7 @@ extension Node {
 
   /// Others learn by the next Hello that a table has another key here.
   func tellKeys(after before: Position) async {
-    guard position.keys != before.keys else { return }
+    guard position.keyMark != before.keyMark else { return }
     for session in sessions.values {
       await session.feed(.close(Bye(.other, "the key of a table has changed")))
     }

@@ -21,6 +21,8 @@ package struct Position: Sendable, Equatable {
   package var stability = Stability()
   /// The keys of the tables whose key was changed, and whose rows were all looked at since.
   package var keys: [TableKey] = []
+  /// Another number whenever peers are to hear of keys by a new `Hello`.
+  package var keyMark: UInt64 = 0
   /// What owners have signed of their origins, this one among them.
   package var reaches = ReachBook()
 

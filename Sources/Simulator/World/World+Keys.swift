@@ -5,9 +5,9 @@ import Store
 extension World {
   /// Others learn by the next Hello that a table has another key here.
   mutating func tellKeys(_ node: Int) {
-    let keys = nodes[node].replica.position.keys
-    guard keys != nodes[node].keys else { return }
-    nodes[node].keys = keys
+    let mark = nodes[node].replica.position.keyMark
+    guard mark != nodes[node].keyMark else { return }
+    nodes[node].keyMark = mark
     feed(node: node, .close(Bye(.other, "the key of a table has changed")))
   }
 

@@ -43,7 +43,7 @@ extension World {
       nodes[node].startsAt = nil
       nodes[node].starts += 1
       nodes[node].hadPower = true
-      nodes[node].keys = nodes[node].replica.position.keys
+      nodes[node].keyMark = nodes[node].replica.position.keyMark
       tell("\(Words.node(node)) starts")
       if hasSiteTime { try beginTime(node) }
       if hasLives { try beginRun(node) }

@@ -28,7 +28,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     /// Its replica has more to do, in a transaction of its own.
     var hasWork = false
     /// The changed keys of tables that it tells its peers of.
-    var keys: [TableKey] = []
+    var keyMark: UInt64 = 0
     /// A peer lets go of what this node lacks; it has not begun to fetch everything yet.
     var behind: CutStanding?
     /// What it was told of deleted rows, and does not believe.

@@ -166,7 +166,7 @@ extension Store {
   package func letGoOfFormer(by node: Identity, keys: [TableKey]) throws(StoreError) -> Int {
     let made = Set(keys)
     let former = tables.tracked.filter { table in
-      table.isLeading && table.isHere
+      table.isHere
         && table.keyShape.map {
           made.contains(TableKey(table: table.seed, key: $0.fingerprint))
         } == true

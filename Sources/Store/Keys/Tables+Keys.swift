@@ -177,4 +177,39 @@ extension Tables {
     }
     noteChangedKeys()
   }
+
+  /// What peers are told of the keys that tables have here, in the same order and with the same
+  /// hashes at every node. It does not go by which shape leads: whoever sends rows can have that
+  /// change with each of them.
+  func noteChangedKeys() {
+    let here = keysHere
+    let known = byID.values.filter { table in
+      table.isTracked && table.isHere && !rekeying.contains(table.id)
+        && (table.generation > 0 || hasHeld && shapes.known(table.name).count > 1)
+    }.compactMap { table in
+      table.keyShape.map { (table, TableKey(table: table.seed, key: $0.fingerprint)) }
+    }
+    changedKeys =
+      (here.map { [TableKey(table: 0, key: $0)] } ?? [])
+      + known.filter { $0.0.generation > 0 }.map(\.1).sorted { $0.table < $1.table }
+    // Each new table changes that hash, and tells nothing more of the keys of those before.
+    keyMark = known.reduce(here == nil ? 0 : 1) { $0 &+ $1.1.share }
+  }
+
+  /// A hash over the keys under which tables are here; nil unless another shape of one leads or has
+  /// led, or while rows are still looked at. Who tells the same one counts the same rows.
+  private var keysHere: UInt64? {
+    guard rekeying.isEmpty, hasHeld,
+      byID.values.contains(where: { $0.isHeld && ($0.isLeading || $0.generation > 0) })
+    else { return nil }
+    return byID.values.reduce(0) { sum, table in
+      guard !table.isHeld, let known = shapes.known(table.id) else { return sum }
+      return sum &+ TableKey(table: table.seed, key: known.shape.fingerprint).share
+    }
+  }
+}
+
+extension TableKey {
+  /// What it adds to a sum over several.
+  fileprivate var share: UInt64 { mix(table ^ mix(key)) }
 }

@@ -32,7 +32,9 @@ package final class Tables: FilePart {
   /// Of those that are compared for the first time the ones that were tracked before.
   private(set) var again: Set<Int64> = []
   /// The keys that were changed, of the tables that are here and of which all rows were looked at.
-  private(set) var changedKeys: [TableKey] = []
+  var changedKeys: [TableKey] = []
+  /// Another number whenever peers are to hear of these anew.
+  var keyMark: UInt64 = 0
   /// Whether rows of any table wait because they are of another shape of key.
   private(set) var hasHeld = false
   /// The shapes in which the keys of each table have come.
@@ -267,31 +269,8 @@ package final class Tables: FilePart {
     noteChangedKeys()
   }
 
-  /// The same order and the same hashes at every node.
-  func noteChangedKeys() {
-    let here = keysHere.map { [TableKey(table: 0, key: $0)] } ?? []
-    changedKeys =
-      here
-      + byID.values.compactMap { table in
-        guard table.isTracked, table.isHere, table.generation > 0, table.isLeading,
-          !rekeying.contains(table.id), let key = table.keyShape
-        else { return nil }
-        return TableKey(table: table.seed, key: key.fingerprint)
-      }.sorted { $0.table < $1.table }
-  }
-
   /// Whether another shape of any table's key leads than the one that it has here.
   var leadsElsewhere: Bool { hasHeld && byID.values.contains { $0.isHeld && $0.isLeading } }
-
-  /// A hash over the keys under which tables are here; nil unless another shape of one leads, or
-  /// while rows are still looked at. Who tells the same one counts the same rows.
-  private var keysHere: UInt64? {
-    guard rekeying.isEmpty, leadsElsewhere else { return nil }
-    return byID.values.reduce(0) { sum, table in
-      guard !table.isHeld, let known = shapes.known(table.id) else { return sum }
-      return sum &+ mix(table.seed ^ mix(known.shape.fingerprint))
-    }
-  }
 
   /// Whether what is in a table may be older than what the site holds, and ranks below that once it
   /// is compared. It counts from the next reading of the tables on.

@@ -431,16 +431,22 @@ import Testing
 
   // MARK: Shapes that lead
 
+  /// A key that no table has.
+  private static func invented(_ generation: UInt64) -> TableShape {
+    TableShape(
+      name: "patient", keyCount: 1, columns: ["k", "name"], affinities: [.text],
+      generation: generation)
+  }
+
   /// Two replicas to which a liar has told rows of a key of a far generation.
   private func beside(_ generation: UInt64) throws -> [TestReplica] {
     let schema = "CREATE TABLE patient(id INTEGER PRIMARY KEY, name TEXT)"
     let replicas = try KeysTests.site(
       2, schema: schema, tables: ["patient"], beginning: "INSERT INTO patient VALUES (1, 'Ann')")
-    let shape = TableShape(
-      name: "patient", keyCount: 1, columns: ["k", "name"], affinities: [.text],
-      generation: generation)
     for replica in replicas {
-      try Self.send([Self.row(replica, shape, 1, [Self.text("k"), Self.text("x")])], to: replica)
+      try Self.send(
+        [Self.row(replica, Self.invented(generation), 1, [Self.text("k"), Self.text("x")])],
+        to: replica)
     }
     return replicas
   }
@@ -470,6 +476,57 @@ import Testing
       try replica.store.untrack(["patient"], at: replica.now)
       try replica.foldAll()
       #expect(replica.store.position.digestHere == nil)
+    }
+  }
+
+  /// Each time peers heard of it in a new connection.
+  @Test func `who has two shapes of a key lead by turns changes once what peers hear of keys`()
+    throws
+  {
+    let replica = try KeysTests.site(1)[0]
+    var marks: Set<UInt64> = []
+    for turn in 1...50 as ClosedRange<UInt64> {
+      let rows = [(Self.patient, .integer(Int64(turn))), (Self.invented(1), Self.text("\(turn)"))]
+      for (row, place) in zip(rows as [(TableShape, Replication.Value)], [turn * 2 - 1, turn * 2]) {
+        let shape = row.0.of(generation: place)
+        try Self.send([Self.row(replica, shape, place, [row.1, Self.text("x")])], to: replica)
+        marks.insert(replica.store.position.keyMark)
+      }
+    }
+    #expect(marks.count <= 2)
+    #expect(replica.store.position.keys.map(\.table).contains(0))
+  }
+
+  /// A migration cannot say a higher one then. Two lead by their hashes.
+  @Test(arguments: KeyChangeTests.changes, [false, true])
+  func `a migration goes on where the highest generation was claimed`(
+    change: KeyChangeTests.Change, isOwn: Bool
+  ) throws {
+    let replicas = try KeyChangeTests.site(2, change)
+    let own = try #require(replicas[0].store.tables.table("t")?.keyShape)
+    let other = TableShape(name: "t", keyCount: 1, columns: ["k"], affinities: [.text])
+    let claimed = isOwn ? TableShape(name: "t", key: own, generation: 0) : other
+    let key = own.columns.map { column in
+      isOwn && column.affinity == .integer ? Replication.Value.integer(77) : Self.text("77")
+    }
+    for replica in replicas {
+      let shape = claimed.of(generation: Limits.generations)
+      var row = Self.row(replica, shape, 1, [])
+      (row.1.hash, row.1.isDeleted) = (0, true)
+      row.2 = .deleted(key: Array(key.prefix(shape.keyCount)))
+      try Self.send([row], to: replica)
+    }
+    try replicas[0].write(change.migration)
+    try KeyChangeTests.set(replicas[0], change.found(4), "first")
+    try KeyChangeTests.set(replicas[1], "a = \(change.key(5))", "second")
+    for _ in 0..<2 { try replicas[0].exchange(with: replicas[1]) }
+    try replicas[1].write(change.migration)
+    try KeyChangeTests.settle(replicas)
+    #expect(try replicas[0].content("t") == replicas[1].content("t"))
+    #expect(sums(replicas, .here)[0] == sums(replicas, .here)[1])
+    for replica in replicas {
+      #expect(try KeyChangeTests.value(replica, change.found(4)) == "first")
+      #expect(try KeyChangeTests.value(replica, change.found(5)) == "second")
     }
   }
 
