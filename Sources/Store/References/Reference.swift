@@ -44,6 +44,8 @@ struct Reference {
   let lookUp: String
   /// The keys of all rows that refer to a row which is not there.
   let dangling: String
+  /// The same, with the rows that refer to these in turn; nil if the parent is another table.
+  let falling: String?
   /// What the rows refer to, and what is referred to, by the key that is bound.
   let selectValues: String
   let selectTargets: String
@@ -89,6 +91,9 @@ struct Reference {
     self.lookUp =
       "SELECT \(keys) FROM main.\(childName) AS c WHERE \(searched.joined(separator: " AND "))"
     self.dangling = "SELECT \(keys) FROM main.\(childName) AS c WHERE \(unmet)"
+    self.falling =
+      child.id == parent.id
+      ? Self.falling(childSchema, childStatements, self.columns, self.targets, unmet) : nil
     self.selectValues = childStatements.select(
       self.columns.map(quoted).joined(separator: ", "))
     self.selectTargets = parentStatements.select(
@@ -96,6 +101,28 @@ struct Reference {
     self.isAlike = zip(own, columns).allSatisfy { mine, theirs in
       childSchema.columns[mine].affinity == parentSchema.columns[theirs].affinity
     }
+  }
+
+  /// All in one statement, for which SQLite makes "an automatic index that lasts only for the
+  /// duration of a single SQL statement" (sqlite.org/optoverview.html). It gives rows in the order
+  /// in which they are found, which it does not promise: whoever parks them looks again.
+  private static func falling(
+    _ schema: TableSchema, _ statements: RowStatements, _ own: [String], _ targets: [Target],
+    _ unmet: String
+  ) -> String {
+    let keys = statements.names.prefix(statements.shape.keyCount)
+    let selected = (keys + targets.map(\.name)).map { "c.\(quoted($0))" }.joined(separator: ", ")
+    let names = keys.indices.map { "k\($0)" }
+    let found = targets.indices.map { "t\($0)" }
+    let refers = zip(found, own).map { "f.\($0) = c.\(quoted($1))" }
+    let table = "main.\(quoted(schema.name)) AS c"
+    return """
+      WITH RECURSIVE f(\((names + found).joined(separator: ", "))) AS (
+        SELECT \(selected) FROM \(table) WHERE \(unmet)
+        UNION SELECT \(selected) FROM f CROSS JOIN \(table)
+        WHERE \(refers.joined(separator: " AND ")))
+      SELECT \(names.joined(separator: ", ")) FROM f LIMIT ?
+      """
   }
 
   /// Whether it is by this reference that a row says which one it means.

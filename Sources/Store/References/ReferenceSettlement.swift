@@ -166,15 +166,19 @@ final class ReferenceSettlement {
 
   // MARK: Who waits
 
+  /// So many times what refers to what has gone is looked for by itself. Then the chain is long.
+  private static let shortChain = 3
+
   /// Puts rows to wait that refer to nothing, and what refers to them.
   private func expel(_ rows: Set<Export.RowID>) throws {
-    var wave = rows
+    var (wave, length) = (Array(rows), 0)
     while !wave.isEmpty {
       var out: [Gone] = []
       for row in wave {
         if let gone = try expel(row) { out.append(gone) }
       }
-      wave = try children(of: out, isLimited: true)
+      length += 1
+      wave = try children(of: out, isLimited: true, isLong: length > Self.shortChain)
     }
   }
 
@@ -257,7 +261,7 @@ final class ReferenceSettlement {
       else { continue }
       out.append(Gone(row: row, entry: entry))
     }
-    var wave = suspects.union(try children(of: out, isLimited: true))
+    var (wave, length) = (Array(suspects.union(try children(of: out, isLimited: true))), 0)
     while !wave.isEmpty {
       var fallen: [Gone] = []
       for row in wave {
@@ -278,7 +282,8 @@ final class ReferenceSettlement {
           break
         }
       }
-      wave = try children(of: fallen, isLimited: true)
+      length += 1
+      wave = try children(of: fallen, isLimited: true, isLong: length > Self.shortChain)
     }
   }
 
@@ -324,12 +329,13 @@ final class ReferenceSettlement {
     var isHere = false
   }
 
-  /// The rows that may have referred to what is gone: in their tables, or parked.
+  /// The rows that may have referred to what is gone: in their tables, or parked. `isLong`: with
+  /// what refers to these.
   private func children(
-    of gone: [Gone], isLimited: Bool = false
-  ) throws -> Set<Export.RowID> {
+    of gone: [Gone], isLimited: Bool = false, isLong: Bool = false
+  ) throws -> [Export.RowID] {
     guard !gone.isEmpty else { return [] }
-    var found: Set<Export.RowID> = []
+    var found: [Export.RowID] = []
     var children: Set<Int64> = []
     for reference in references.all {
       var values: [[SQLite.Value]?] = []
@@ -345,15 +351,17 @@ final class ReferenceSettlement {
       guard !values.isEmpty else { continue }
       children.insert(reference.child.id)
       let most = isLimited ? limit : .max
-      let keys = try references.children(of: reference, values, most: most, on: connection)
+      let keys = try references.children(
+        of: reference, values, most: most, isLong: isLong, on: connection)
       guard keys.count <= most else {
         let known = values.compactMap(\.self).filter { !$0.contains(.null) }
         throw settlement.crowded(known.map { Crowd.Target(reference, $0) })
       }
-      found.formUnion(rows(keys, of: reference.child))
+      found += rows(keys, of: reference.child)
     }
-    for child in children { found.formUnion(try parked(child)) }
-    return found
+    for child in children { found += try parked(child) }
+    var known: Set<Export.RowID> = []
+    return found.filter { known.insert($0).inserted }
   }
 
   private func rows(_ keys: [[SQLite.Value]], of table: ReplicaTable) -> [Export.RowID] {

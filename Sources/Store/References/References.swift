@@ -9,6 +9,8 @@ final class References {
   let all: [Reference]
   private var byChild: [Int64: [Reference]] = [:]
   private var byParent: [Int64: [Reference]] = [:]
+  /// So many rows of a chain are looked for in one go.
+  private static let mostFalling = 10_000
   /// Whether an index finds the rows that refer to a value, by the number of the reference.
   private var isIndexed: [Int: Bool] = [:]
 
@@ -80,14 +82,19 @@ final class References {
   /// Where no index helps, or it is not known what they referred to, all that dangle are looked
   /// for at once.
   ///
-  /// Not many more than `most`, if that is known for each of them.
+  /// Not many more than `most`, if that is known for each of them. `isLong`: there were children of
+  /// children before; then some that refer to what dangles come along, parents first.
   func children(
-    of reference: Reference, _ gone: [[SQLite.Value]?], most: Int = .max,
+    of reference: Reference, _ gone: [[SQLite.Value]?], most: Int = .max, isLong: Bool = false,
     on connection: Connection
   ) throws(SQLiteError) -> [[SQLite.Value]] {
     let known = gone.compactMap(\.self)
     guard known.count == gone.count, try isSearchable(reference, on: connection) else {
-      return try connection.rows(reference.dangling)
+      guard isLong, let falling = reference.falling else {
+        return try connection.rows(reference.dangling)
+      }
+      let limit = min(max(1, most), Self.mostFalling)
+      return try connection.rows(falling, [.integer(Int64(limit))])
     }
     var found: [[SQLite.Value]] = []
     for values in known where !values.contains(.null) && found.count <= most {

@@ -274,6 +274,24 @@ import Testing
     #expect(try count(other, "part") == 100)
   }
 
+  /// Without an index each look reads the whole table. A chain of 4,000 rows took half a minute.
+  @Test func `a chain is found in one look where no index helps`() throws {
+    let schema = "CREATE TABLE part(id TEXT PRIMARY KEY NOT NULL, of TEXT REFERENCES part)"
+    let replica = try TestReplica(1, schema: schema, tracking: ["part"])
+    let all = (100..<200).reversed().map { "p\($0)" }
+    for (id, of) in zip(all, ["gone"] + all) {
+      try replica.write("INSERT INTO part VALUES ('\(id)', '\(of)')")
+    }
+    let references = replica.store.settlement.references
+    let reference = try #require(references.all.first)
+    for (isLong, most, found) in [(false, 500, 1), (true, 500, 100), (true, 7, 7), (true, 0, 1)] {
+      let keys = try references.children(
+        of: reference, [[.string("gone")]], most: most, isLong: isLong,
+        on: replica.store.connection)
+      #expect(keys == all.prefix(found).map { [.string($0)] })
+    }
+  }
+
   @Test func `a row that goes may refer to one of those that refer to it`() throws {
     let (ann, other) = try pair()
     try other.write("UPDATE customer SET best = 12 WHERE id = 'c'")
