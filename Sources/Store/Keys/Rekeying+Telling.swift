@@ -50,6 +50,7 @@ extension Rekeying {
   }
 
   /// What is left: rows that somebody else has to make again, and rows that no other has to follow.
+  /// As long as more is to be written another time nobody knows which these are.
   func settle(
     _ items: [MovingRows.Item], _ edits: inout Edits, _ application: inout Application
   ) throws {
@@ -65,7 +66,7 @@ extension Rekeying {
         let entry = try store.kinship.former.entry(place)
         try takeAlong(item, entry?.edit, next.key, &edits, &application)
         try store.kinship.moving.remove(item)
-      } else if try isGivenUp(item) {
+      } else if try !isFull && isGivenUp(item) {
         try giveUp(item)
         try store.kinship.moving.remove(item)
       }

@@ -192,14 +192,29 @@ extension Store {
   private func hearOfWaiting(_ parentage: Parentage) throws {
     kinship.isReread = false
     guard !kinship.former.isEmpty else { return }
+    let moving = Dictionary(grouping: try kinship.moving.all(), by: \.table)
     for table in tables.tracked where !parentage.links(of: table.id).isEmpty {
       for (key, version) in try shelf.parked(in: table.id, versions) {
-        guard let entry = try shelf.entry(table: table.id, key: key) else { continue }
-        for meant in parentage.meant(by: version, entry, table, among: tables)
-        where try kinship.former.entry(meant.place)?.next != nil {
-          kinship.hear(of: meant.place)
-        }
+        try hear(of: version, table, parentage) { try shelf.entry(table: table.id, key: key) }
       }
+      for item in moving[table.id] ?? [] {
+        try hear(of: item.version, table, parentage) { try kinship.moving.entry(item) }
+      }
+      for item in try pending.all(in: table.id) {
+        try hear(of: item.version, table, parentage) { try pending.entry(item) }
+      }
+    }
+  }
+
+  /// There is news of the rows that one means which is not in its table, if they have moved.
+  private func hear(
+    of version: Version, _ table: ReplicaTable, _ parentage: Parentage,
+    saying content: () throws -> Shelf.Entry?
+  ) throws {
+    guard !version.numbering.parents.isEmpty, let entry = try content() else { return }
+    for meant in parentage.meant(by: version, entry, table, among: tables)
+    where try kinship.former.entry(meant.place)?.next != nil {
+      kinship.hear(of: meant.place)
     }
   }
 }

@@ -158,4 +158,44 @@ import Testing
     #expect(
       try replicas[0].value("SELECT max(rows) FROM _flotilla_rekeyed") == .integer(95))
   }
+
+  /// Two machines have made order 1 with lines of the same keys. What is left after a slice is
+  /// known from the tables alone, also that of rows which have no place in theirs.
+  @Test(arguments: [false, true], [false, true])
+  func `lines of one number follow their order, also on a file that was closed meanwhile`(
+    isClosed: Bool, hasAnchor: Bool
+  ) throws {
+    var pace = Pace()
+    pace.parkedRows = 10
+    let schema = """
+      CREATE TABLE orders(id INTEGER PRIMARY KEY, who TEXT);
+      CREATE TABLE line(o INTEGER REFERENCES orders, n INTEGER, who TEXT, PRIMARY KEY(o, n))
+      """
+    let replicas = try KeysTests.site(2, schema: schema, tables: ["orders", "line"], pace: pace)
+    if hasAnchor { try KeysTests.appoint(replicas) }
+    for (replica, name) in zip(replicas, ["Ann", "Bob"]) {
+      KeysTests.later(replica, than: replicas)
+      try replica.write(
+        """
+        INSERT INTO orders VALUES (1, '\(name)');
+        WITH RECURSIVE i(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM i WHERE x < 35)
+        INSERT INTO line SELECT 1, x, '\(name)' FROM i
+        """)
+      try replica.foldAll()
+    }
+    try replicas[1].pull(from: replicas[0])
+    for _ in 0..<100 {
+      if isClosed { try replicas[1].reopen() }
+      if try !replicas[1].store.fold(at: replicas[1].now).hasMore { break }
+    }
+    try KeysTests.settle(replicas)
+    for replica in replicas {
+      let lines = try replica.application.prepareRows(
+        """
+        SELECT orders.who || count(*) FROM line JOIN orders ON id = o WHERE line.who = orders.who
+        GROUP BY o ORDER BY 1
+        """)
+      #expect(lines == ["Ann35", "Bob35"])
+    }
+  }
 }
