@@ -52,9 +52,4 @@ extension KeyColumns.Comparison {
     default: stored == value
     }
   }
-
-  /// Swift takes more for a number than SQLite does: `0x10`, `nan`.
-  private static func isNumber(_ text: String) -> Bool {
-    text.wholeMatch(of: /[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/) != nil
-  }
 }

@@ -1,9 +1,10 @@
+import Replication
 import SQLite
 import Store
 
 /// The columns by which the rows of some tables are found.
 package struct KeyColumns: Sendable {
-  /// What SQLite does to a value that is compared with one of a column (datatype3.html, 4.2): it
+  /// What SQLite does to a value that is compared with one of a column (datatype3.html, 4.2). It
   /// makes a number or a text of it where that is possible, or leaves it as it is.
   package enum Comparison: Sendable { case number, text, asIs }
 
@@ -32,6 +33,11 @@ package struct KeyColumns: Sendable {
 }
 
 extension KeyColumns.Comparison {
+  /// Whether SQLite takes a text for a number where it compares so.
+  package static func isNumber(_ text: String) -> Bool {
+    KeyAffinity.isNumber(Array(text.utf8))
+  }
+
   fileprivate init(_ affinity: Affinity) {
     self =
       switch affinity {

@@ -138,7 +138,9 @@ enum Conflicts {
 
   private static func amount(_ bounds: ConflictReport.Bounds) -> String {
     let count = counted(bounds.count, "conflict")
-    let room = bounds.bytes.map { "; beyond 2,000 they may take \(sized($0))" } ?? ""
+    let room =
+      bounds.bytes.map { ", and all of the last 30 days; beyond 2,000 they may take \(sized($0))" }
+      ?? ""
     return "\(count) for \(counted(bounds.days, "day"))\(room)"
   }
 

@@ -56,7 +56,7 @@ extension MirrorSession {
 }
 
 extension SiteFile {
-  /// The columns under unique indexes, in small letters; nil if a trigger of the site would see
+  /// The columns under unique indexes, in small letters. Nil if a trigger of the site would see
   /// what they have for a moment, on this table or on one to which ON UPDATE hands it on.
   func readExchangeable(_ link: TableLink) throws(SQLiteError) -> Set<String>? {
     let hasTriggers = try connection.scalar(

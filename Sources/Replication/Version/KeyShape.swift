@@ -126,7 +126,7 @@ extension KeyAffinity {
 
   /// Whether SQLite takes a text for a number (sqlite.org/datatype3.html, section 3): spaces around
   /// it are overlooked, and neither hexadecimal digits nor words are among what it reads.
-  private static func isNumber(_ text: [UInt8]) -> Bool {
+  package static func isNumber(_ text: [UInt8]) -> Bool {
     let isSpace: (UInt8) -> Bool = { $0 == 0x20 || 0x09...0x0D ~= $0 }
     guard let first = text.firstIndex(where: { !isSpace($0) }),
       let last = text.lastIndex(where: { !isSpace($0) })

@@ -136,7 +136,7 @@ struct History {
   /// Whether two edits may have this name.
   func isForked(_ dot: Dot) -> Bool { forks[dot.origin].map { dot.seq > $0 } ?? false }
 
-  /// The names of two copies of one file that have run: what was written and deleted again in one
+  /// The names of two copies of one file that have run. What was written and deleted again in one
   /// of them before it was folded, the other one may have given to all.
   var copies: Set<String> = []
   var hasCopies: Bool { !copies.isEmpty }

@@ -27,7 +27,7 @@ struct World<Replica: SimulatedReplica>: ~Copyable {
     var online: UInt64 = 0
     /// Its replica has more to do, in a transaction of its own.
     var hasWork = false
-    /// The changed keys of tables that it tells its peers of.
+    /// What has changed whenever it tells its peers of the keys of its tables anew.
     var keyMark: UInt64 = 0
     /// A peer lets go of what this node lacks; it has not begun to fetch everything yet.
     var behind: CutStanding?

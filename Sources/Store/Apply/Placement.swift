@@ -75,9 +75,7 @@ extension TableContents {
   func place(
     _ placement: Placement, _ statements: RowStatements, _ table: ReplicaTable, _ key: Key
   ) throws -> Bool {
-    if statements.cannotHold(key: placement.values.prefix(placement.shape.keyCount)) {
-      return false
-    }
+    if statements.cannotHoldKey(of: placement.values) { return false }
     if let whole = statements.whole(placement.shape),
       statements.shows(placement.values, whole, placement.hash)
     {

@@ -8,7 +8,7 @@ package struct ConflictBounds: Sendable, Equatable {
   /// So many are kept however large they are.
   package static let least = 2_000
 
-  /// Those of so many days are kept beyond the count, unless somebody chose it: a machine that
+  /// Those of so many days are kept beyond the count, unless somebody chose it. A machine that
   /// comes back after weeks may lose more edits in a minute than anybody has seen.
   package static let recentDays = 30
 

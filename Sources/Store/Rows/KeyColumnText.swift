@@ -9,8 +9,6 @@ struct KeyColumnText {
   let schema: TableSchema
   /// Which column of the key.
   let index: Int
-  /// Whether the texts of the file are UTF-16.
-  let isWide: Bool
 
   private var column: Column { schema.columns[schema.key[index]] }
   var isLast: Bool { index == schema.key.count - 1 }
@@ -32,7 +30,8 @@ struct KeyColumnText {
     case .integer: return schema.isStrict ? [.integer] : [.integer, .fraction]
     case .real: return [.integer, .fraction]
     case .blob where schema.isStrict && isSameName(column.type, "BLOB"): return [.blob]
-    case .blob, .numeric: return [.integer, .fraction] + (isWide ? [.text, .blob] : [.either])
+    case .blob, .numeric:
+      return [.integer, .fraction] + (schema.isWide ? [.text, .blob] : [.either])
     }
   }
 
@@ -72,7 +71,7 @@ struct KeyColumnText {
       case .text: "WHEN \(Self.isTagged(0x30, through: 0x30)) THEN \(text)"
       case .blob: "WHEN \(Self.isTagged(0x40, through: 0x40)) THEN \(blob(as: "BLOB"))"
       case .bytes:
-        isWide
+        schema.isWide
           ? "WHEN \(Self.isTagged(0x30, through: 0x30)) THEN \(text) "
             + "WHEN \(Self.isTagged(0x40, through: 0x40)) THEN \(blob(as: "TEXT"))"
           : "WHEN \(Self.isTagged(0x30, through: 0x40)) THEN \(text)"
@@ -171,7 +170,7 @@ struct KeyColumnText {
     + "SELECT max(i) FROM _flotilla_z) END"
 
   private var text: String {
-    if isWide { return WideText.decoded(blob(as: "BLOB")) }
+    if schema.isWide { return WideText.decoded(blob(as: "BLOB")) }
     return cast == "TEXT" ? content : blob(as: "TEXT")
   }
 
@@ -182,7 +181,7 @@ struct KeyColumnText {
   }
 
   private func blob(as type: String) -> String {
-    guard isWide else { return "CAST(\(content) AS \(type))" }
+    guard schema.isWide else { return "CAST(\(content) AS \(type))" }
     let blob = WideText.unescaped(escaped, withEnd: "substr(r, 2, 1 + \(contentLength))")
     return type == "BLOB" ? blob : "CAST(\(blob) AS \(type))"
   }

@@ -18,7 +18,7 @@ enum RowsView {
   ) throws(SQLiteError) -> Bool {
     if try isIntact(schema, id: id, on: connection) { return false }
     try remove(of: schema.name, on: connection)
-    let sql = try expected(schema, id: id, on: connection)
+    let sql = expected(schema, id: id)
     try connection.execute("CREATE VIEW main." + sql.dropFirst(12))
     return true
   }
@@ -27,7 +27,7 @@ enum RowsView {
   static func isIntact(
     _ schema: TableSchema, id: Int64, on connection: Connection
   ) throws(SQLiteError) -> Bool {
-    try stored(of: schema.name, on: connection) == expected(schema, id: id, on: connection)
+    try stored(of: schema.name, on: connection) == expected(schema, id: id)
   }
 
   static func isPresent(
@@ -50,14 +50,8 @@ enum RowsView {
     ).string
   }
 
-  private static func expected(
-    _ schema: TableSchema, id: Int64, on connection: Connection
-  ) throws(SQLiteError) -> String {
-    expected(schema, id: id, encoding: try connection.scalar("PRAGMA main.encoding").string)
-  }
-
   /// The text as SQLite stores it.
-  static func expected(_ schema: TableSchema, id: Int64, encoding: String?) -> String {
-    RowsViewText(schema: schema, id: id, isWide: encoding != "UTF-8").sql
+  static func expected(_ schema: TableSchema, id: Int64) -> String {
+    RowsViewText(schema: schema, id: id).sql
   }
 }

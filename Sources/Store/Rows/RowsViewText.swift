@@ -14,8 +14,6 @@ import SQLite
 struct RowsViewText {
   let schema: TableSchema
   let id: Int64
-  /// Whether the texts of the file are UTF-16.
-  let isWide: Bool
 
   /// What is passed from part to part beside the key.
   private static let carried = ["origin", "seq", "stamp", "created", "at", "author"]
@@ -46,7 +44,7 @@ struct RowsViewText {
 
   /// Decodes one key column from the rest `r` of the key, and cuts it off.
   private func stage(_ index: Int) -> String {
-    let text = KeyColumnText(schema: schema, index: index, isWide: isWide)
+    let text = KeyColumnText(schema: schema, index: index)
     let before = (0..<index).map { "c\($0)" }
     let rest = text.isLast ? [] : ["\(text.rest) AS r", "bytes"]
     let terms = Self.carried + before + ["\(text.value) AS c\(index)"] + rest
@@ -62,7 +60,7 @@ struct RowsViewText {
     // Some columns hold texts and numbers, and no CAST leaves both as they are. SQLite takes the
     // affinity of a compound from its first part.
     let typed = (0...index).map {
-      "\(KeyColumnText(schema: schema, index: $0, isWide: isWide).typedNull) AS c\($0)"
+      "\(KeyColumnText(schema: schema, index: $0).typedNull) AS c\($0)"
     }
     let empty =
       Self.carried.map { "NULL AS \($0)" } + typed

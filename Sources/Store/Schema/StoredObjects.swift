@@ -6,7 +6,6 @@ struct StoredObjects {
   /// The triggers and the view of one table, and what else it depends on whether they are right.
   struct Surroundings: Equatable {
     fileprivate let id: Int64
-    fileprivate let encoding: String
     /// Name, table, SQL and age.
     fileprivate let triggers: [[Value]]
     fileprivate let view: [Value]?
@@ -15,7 +14,7 @@ struct StoredObjects {
 
     func isIntact(for schema: TableSchema) -> Bool {
       Capture.isIntact(schema, id: id, among: triggers)
-        && view?[2].string == RowsView.expected(schema, id: id, encoding: encoding)
+        && view?[2].string == RowsView.expected(schema, id: id)
     }
   }
 
@@ -28,7 +27,6 @@ struct StoredObjects {
   }
 
   private let objects: [Object]
-  private let encoding: String
   /// Whether there are no virtual tables, and nothing hides a table of the file. Most are so.
   let isPlain: Bool
   /// Whether the names of all tables are of ASCII letters, which can be spelled in one way alone.
@@ -46,7 +44,6 @@ struct StoredObjects {
         kind: row[4].string ?? "", name: row[0].string ?? "", table: folded(row[1].string ?? ""),
         row: Array(row[..<4]))
     }
-    encoding = try connection.scalar("PRAGMA main.encoding").string ?? ""
     let hiding = "SELECT 1 FROM temp.sqlite_schema WHERE type IN ('table', 'view') LIMIT 1"
     let isVirtual = { (row: [Value]) in row[4] == .string("table") && row[5] == .integer(0) }
     let isHidden = try connection.row(hiding) != nil
@@ -88,7 +85,7 @@ struct StoredObjects {
       $0.kind == "trigger" && ($0.table == table || $0.name.hasPrefix(prefix))
     }
     return Surroundings(
-      id: id, encoding: encoding, triggers: triggers.map(\.row),
+      id: id, triggers: triggers.map(\.row),
       view: objects.first { $0.kind == "view" && $0.table == view }?.row)
   }
 }

@@ -144,8 +144,8 @@ final class RowStatements {
   }
 
   /// Whether the table cannot show a key as it came, and would take it for another one.
-  func cannotHold(key values: ArraySlice<Replication.Value>) -> Bool {
-    isWide && values.contains(where: \.isTornByUTF16)
+  func cannotHoldKey(of values: [Replication.Value]) -> Bool {
+    isWide && values.prefix(keyCount).contains(where: \.isTornByUTF16)
   }
 
   /// Whether a column shows a value as it came.

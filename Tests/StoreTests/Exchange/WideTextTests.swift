@@ -50,17 +50,24 @@ import Testing
     #expect(a.store.position.digest == b.store.position.digest)
   }
 
-  /// Bytes that are no UTF-8, half a surrogate pair, and one of two characters: SQLite writes
-  /// U+FFFD for each.
-  static let torn = ["4dfc6c6c6572", "61eda080", "61efbfbe", "61efbfbf"]
-
-  @Test(arguments: torn) func `passes on what it cannot show`(text: String) throws {
-    let schema = "CREATE TABLE t(id INTEGER PRIMARY KEY, text TEXT, number INTEGER)"
+  /// Three replicas, of which the second one is in UTF-16.
+  private func site(
+    _ schema: String
+  ) throws -> (author: TestReplica, wide: TestReplica, other: TestReplica) {
     let a = try TestReplica(1, schema: schema, tracking: ["t"])
     let b = try TestReplica(2, schema: "PRAGMA encoding = 'UTF-16'; " + schema)
     let c = try TestReplica(3, schema: schema)
     try b.pull(from: a)
     try c.pull(from: a)
+    return (a, b, c)
+  }
+
+  /// Bytes that are no UTF-8, half a surrogate pair, and one of two characters: SQLite writes
+  /// U+FFFD for each.
+  static let torn = ["4dfc6c6c6572", "61eda080", "61efbfbe", "61efbfbf"]
+
+  @Test(arguments: torn) func `passes on what it cannot show`(text: String) throws {
+    let (a, b, c) = try site("CREATE TABLE t(id INTEGER PRIMARY KEY, text TEXT, number INTEGER)")
     try a.write("INSERT INTO t VALUES (1, CAST(x'\(text)' AS TEXT), 1)")
     try a.foldAll()
     try b.pull(from: a)
@@ -87,12 +94,7 @@ import Testing
   }
 
   @Test(arguments: torn) func `keeps a row whose key it cannot show`(text: String) throws {
-    let schema = "CREATE TABLE t(id TEXT PRIMARY KEY, number INTEGER)"
-    let a = try TestReplica(1, schema: schema, tracking: ["t"])
-    let b = try TestReplica(2, schema: "PRAGMA encoding = 'UTF-16'; " + schema)
-    let c = try TestReplica(3, schema: schema)
-    try b.pull(from: a)
-    try c.pull(from: a)
+    let (a, b, c) = try site("CREATE TABLE t(id TEXT PRIMARY KEY, number INTEGER)")
     try a.write(
       """
       INSERT INTO t VALUES (CAST(x'\(text)' AS TEXT), 1), ('plain', 2),
