@@ -38,24 +38,31 @@ final class DueEdits: FilePart {
   private let pending: PendingTable
   /// What is next, as it was read; some of it may be judged or superseded by now.
   private var queue: ArraySlice<DueEdit> = []
+  /// What there was when nothing was due but what was put off.
+  private var end: (comings: Int, authors: [Author])?
 
   init(_ connection: Connection, _ versions: VersionTable, _ pending: PendingTable) {
     (self.connection, self.versions, self.pending) = (connection, versions, pending)
   }
 
   /// What was read may not be whole any more.
-  func rolledBack() { queue = [] }
+  func rolledBack() { forget() }
+
+  /// What was put off is due again.
+  func forget() { (queue, end) = ([], nil) }
 
   /// The next ones, but for those put off; none if nothing else is due.
-  func take(_ limit: Int, beside late: Set<Dot>) throws(SQLiteError) -> ArraySlice<DueEdit> {
+  func take(_ limit: Int, beside late: Deferral) throws(SQLiteError) -> ArraySlice<DueEdit> {
     try readAhead(limit, beside: late)
     defer { queue = queue.dropFirst(limit) }
     return queue.prefix(limit)
   }
 
   /// Reads up to so many, if all that was read before was taken.
-  func readAhead(_ limit: Int, beside late: Set<Dot>) throws(SQLiteError) {
+  func readAhead(_ limit: Int, beside late: Deferral) throws(SQLiteError) {
     guard queue.isEmpty else { return }
+    let (comings, authors) = (pending.comings, try authors())
+    if let end, end.comings == comings, end.authors == authors { return }
     var found = try due(limit: late.count + limit).filter { !late.contains($0.dot) }
     var start = 0
     while start < found.count {
@@ -67,6 +74,7 @@ final class DueEdits: FilePart {
       start = end ?? found.count
     }
     queue = found[...]
+    end = found.isEmpty ? (comings, authors) : nil
   }
 
   /// Whether there is anything.
@@ -196,9 +204,16 @@ final class DueEdits: FilePart {
   }
 
   /// Whose edits wait that came whole, by the number of the origin in the file, and to which of
-  /// them. Each commit of a long exchange asks for it: what is here of that is not looked through.
-  private func authors() throws(SQLiteError) -> [(number: Int64, seq: Int64)] {
-    var (found, last): ([(number: Int64, seq: Int64)], Int64) = ([], .min)
+  /// them.
+  private struct Author: Equatable {
+    var number: Int64
+    var seq: Int64
+  }
+
+  /// Each commit of a long exchange asks for it: what is here of that is not looked through.
+  private func authors() throws(SQLiteError) -> [Author] {
+    guard pending.count > 0 else { return [] }
+    var (found, last): ([Author], Int64) = ([], .min)
     while let next = try connection.row(
       """
       SELECT o.id, o.seq, p.seq FROM _flotilla_pending AS p
@@ -206,7 +221,7 @@ final class DueEdits: FilePart {
       WHERE p.origin > ? ORDER BY p.origin, p.seq LIMIT 1
       """, [.integer(last)]
     ), let number = next[0].integer, let seq = next[1].integer, let first = next[2].integer {
-      if first <= seq { found.append((number, seq)) }
+      if first <= seq { found.append(Author(number: number, seq: seq)) }
       last = number
     }
     return found

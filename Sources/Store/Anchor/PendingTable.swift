@@ -17,6 +17,8 @@ final class PendingTable: FilePart {
   /// What came because two nodes have compared what they hold: an anchor judges it, though nobody
   /// may ever say that all before it is here. Its author is gone, or sends nothing any more.
   private(set) var compared: Set<Dot> = []
+  /// How many times something has come to wait.
+  private(set) var comings = 0
 
   init(_ connection: Connection, versions: VersionTable) throws(SQLiteError) {
     self.connection = connection
@@ -30,7 +32,10 @@ final class PendingTable: FilePart {
     count = Int(try connection.scalar("SELECT count(*) FROM _flotilla_pending").integer ?? 0)
   }
 
-  func noteCompared(_ dot: Dot) { compared.insert(dot) }
+  func noteCompared(_ dot: Dot) {
+    compared.insert(dot)
+    comings += 1
+  }
 
   /// Keeps a version, unless a later one of its origin waits already; false in that case. Without
   /// an entry its content is not here; it may come later.
@@ -41,6 +46,7 @@ final class PendingTable: FilePart {
     let changed = try versions.insert(
       Self.insert, version, table: table, key: key, entry.map { .blob(Shelf.encode($0)) })
     if old == nil { count += 1 }
+    if changed > 0 { comings += 1 }
     return changed > 0
   }
 

@@ -45,19 +45,69 @@ extension Settlement {
     return Candidate(item: item, table: table, statements: statements, placement: placement)
   }
 
+  /// Whether an edit fits beside what stands, and what has to happen before, if that is known.
+  enum Fit: Equatable {
+    case fits
+    case needs(Deferral.Need?)
+  }
+
   /// Whether an edit fits; if so and it is a row, it is in its table.
-  func fits(_ candidate: Candidate) throws -> Bool {
-    guard references.concern(candidate.table.id) else {
-      guard let placement = candidate.placement else { return true }
-      return try derived.attempt { try put(placement, candidate) }
-    }
+  func fit(_ candidate: Candidate) throws -> Fit {
     let (table, key) = (candidate.table, candidate.key)
-    let before = try references.referred(of: table, key, on: connection)
-    let known = try references.broken(table, key, References.Referred(), on: connection)
-    return try derived.attempt {
-      guard try put(candidate.placement, candidate) else { return false }
-      return try references.broken(table, key, before, on: connection).isSubset(of: known)
+    let isReferred = references.concern(table.id)
+    let before = isReferred ? try references.referred(of: table, key, on: connection) : .init()
+    let known = isReferred ? try references.broken(table, key, .init(), on: connection) : [:]
+    var (isPlaced, broken) = (false, known)
+    let fits = try derived.attempt {
+      isPlaced = try put(candidate.placement, candidate)
+      guard isPlaced, isReferred else { return isPlaced }
+      broken = try references.broken(table, key, before, on: connection)
+        .filter { known[$0.key] == nil }
+      return broken.isEmpty
     }
+    if fits { return .fits }
+    guard isPlaced else { return .needs(try holder(of: candidate)) }
+    return .needs(try need(of: candidate, broken))
+  }
+
+  /// Who has a unique value that an edit claims, as far as indexes of columns tell.
+  private func holder(of candidate: Candidate) throws -> Deferral.Need? {
+    guard let placement = candidate.placement else { return nil }
+    let (table, statements) = (candidate.table, candidate.statements)
+    let known = placement.parts(in: statements).known
+    return try Claims(table, statements).holders(of: known, on: connection)
+      .compactMap { table.key($0.map(Replication.Value.init)) }
+      .first { $0 != candidate.item.key }
+      .map { .change(Export.RowID(table: table.id, key: $0)) }
+  }
+
+  /// What one of the references needs that an edit would break.
+  private func need(
+    of candidate: Candidate, _ broken: [Int: [SQLite.Value]]
+  ) throws -> Deferral.Need? {
+    guard let (number, key) = broken.first else { return nil }
+    let reference = references.all[number]
+    let row = reference.child.key(key.map(Replication.Value.init))
+    if reference.child.id != candidate.table.id || row != candidate.item.key {
+      return row.map { .change(Export.RowID(table: reference.child.id, key: $0)) }
+    }
+    return try candidate.placement.flatMap { reference.values(of: $0) }
+      .flatMap { try reference.watch($0, on: connection) }.map { .parent($0) }
+  }
+
+  /// What others may need that happens if an edit is accepted.
+  func brings(
+    _ item: PendingTable.Item, _ entry: Shelf.Entry?, _ table: ReplicaTable
+  ) throws -> [Deferral.Need] {
+    var brings: [Deferral.Need] = [.change(Export.RowID(table: table.id, key: item.key))]
+    guard !item.version.isDeleted else { return brings }
+    for reference in references.to(table.id) {
+      let values =
+        reference.values(ofKey: item.key) ?? entry.flatMap { reference.targetValues(of: $0) }
+      let watch = try values.flatMap { try reference.watch($0, on: connection) }
+      if let watch { brings.append(.parent(watch)) }
+    }
+    return brings
   }
 
   private func put(_ placement: Placement?, _ candidate: Candidate) throws -> Bool {
@@ -101,7 +151,7 @@ extension Settlement {
         known.append(
           (
             try references.referred(of: table, key, on: connection),
-            try references.broken(table, key, References.Referred(), on: connection)
+            Set(try references.broken(table, key, .init(), on: connection).keys)
           ))
       }
       for candidate in candidates { _ = try put(nil, candidate) }
@@ -117,7 +167,7 @@ extension Settlement {
       for (number, candidate) in candidates.enumerated() where isPlaced[number] {
         let broken = try references.broken(
           candidate.table, candidate.key, known[number].before, on: connection)
-        if broken.isSubset(of: known[number].broken) { fitting.append(candidate) }
+        if known[number].broken.isSuperset(of: broken.keys) { fitting.append(candidate) }
       }
       return false
     }

@@ -9,7 +9,7 @@ extension Store {
     try judgeSettings(&edits, at: now)
     var left = limit
     while left > 0 {
-      var next = try due.take(left, beside: anchor.deferral.late)
+      var next = try due.take(left, beside: anchor.deferral)
       if next.isEmpty { next = anchor.deferral.untried(left)[...] }
       if next.isEmpty {
         let count = try judgePutOff(&edits, limit: left, at: now)
@@ -239,7 +239,7 @@ extension Store {
       case .refuted:
         // Since it was found a program may have made room.
         let candidate = try settlement.candidate(item, entry, table, standing, at: now)
-        if let candidate, try !settlement.fits(candidate) {
+        if let candidate, try settlement.fit(candidate) != .fits {
           judgement = .rejected(.parked)
         } else {
           isPlaced = candidate?.placement != nil
@@ -254,11 +254,11 @@ extension Store {
         judgement = .rejected(.unseen)
       case .tried:
         let candidate = try settlement.candidate(item, entry, table, standing, at: now)
-        if let candidate {
-          guard try settlement.fits(candidate) else {
-            return anchor.deferral.putOff(edit, for: .room)
-          }
-          isPlaced = candidate.placement != nil
+        switch try candidate.map(settlement.fit) {
+        case .fits, nil: isPlaced = candidate?.placement != nil
+        case .needs(let need):
+          let brings = try settlement.brings(item, entry, table)
+          return anchor.deferral.putOff(edit, for: .room(need), brings: brings)
         }
       }
     }
@@ -320,6 +320,10 @@ extension Store {
       row, table, item.key, over: opinion.held, leaving: leaving, isPlaced: isPlaced, at: now,
       &application)
     edits.add(row.shape, certificate, row.row.content)
+    guard anchor.deferral.hasNeeds else { return }
+    for need in try settlement.brings(item, opinion.entry, table) {
+      anchor.deferral.happened(need)
+    }
   }
 
   private func reject(

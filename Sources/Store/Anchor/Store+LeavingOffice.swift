@@ -8,6 +8,7 @@ extension Store {
   func leaveOffice(at now: Instant) throws {
     officeRecord.office.part = .none
     anchor.deferral = Deferral()
+    due.forget()
     try unveilPending(at: now)
   }
 

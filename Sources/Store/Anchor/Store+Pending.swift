@@ -31,7 +31,9 @@ extension Store {
     _ version: Version, _ entry: Shelf.Entry?, _ table: ReplicaTable, _ key: Key
   ) throws {
     guard try pending.put(version, entry, table: table.id, key: key) else { return }
-    if entry != nil { anchor.deferral.retry(version.dot) }
+    if entry != nil {
+      anchor.deferral.retry(DueEdit(dot: version.dot, stamp: version.stamp, hasContent: true))
+    }
     recent.touch(version.dot, table: table.id, key)
   }
 

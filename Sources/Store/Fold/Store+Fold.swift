@@ -59,7 +59,7 @@ extension Store {
     try reporting { () throws(SQLiteError) in
       try readJournal(at: now)
       if anchor.isLong {
-        try due.readAhead(pace.judgedWindow, beside: anchor.deferral.late)
+        try due.readAhead(pace.judgedWindow, beside: anchor.deferral)
       }
     }
     var steps: [Crowd.Step] = []

@@ -141,25 +141,33 @@ struct Reference {
   /// The values of a row that is not in its table; nil if it refers to nothing, or if a column is
   /// computed, so that only its table can tell.
   func values(of entry: Shelf.Entry) -> [SQLite.Value]? {
-    let values = read(places, of: entry, by: childStatements)
+    values(entry.values.map(\.name), entry.values.map(\.value))
+  }
+
+  func values(of placement: Placement) -> [SQLite.Value]? {
+    values(placement.shape.columns, placement.values)
+  }
+
+  private func values(_ names: [String], _ row: [Replication.Value]) -> [SQLite.Value]? {
+    let values = read(places, of: names, row, by: childStatements)
     return values?.contains(.null) == true ? nil : values
   }
 
   /// What is referred to in a row of the parent that is not in its table.
   func targetValues(of entry: Shelf.Entry) -> [SQLite.Value]? {
     read(
-      targets.map { parentStatements.column(here: $0.name) }, of: entry,
-      by: parentStatements)
+      targets.map { parentStatements.column(here: $0.name) }, of: entry.values.map(\.name),
+      entry.values.map(\.value), by: parentStatements)
   }
 
   private func read(
-    _ places: [Int?], of entry: Shelf.Entry, by statements: RowStatements
+    _ places: [Int?], of names: [String], _ row: [Replication.Value], by statements: RowStatements
   ) -> [SQLite.Value]? {
-    let columns = statements.columns(for: entry.values.map(\.name), entry.values.map(\.value))
+    let columns = statements.columns(for: names, row)
     var values: [SQLite.Value] = []
     for place in places {
       guard let place else { return nil }
-      let kept = columns.first { $0.column == place }.map { entry.values[$0.index].value }
+      let kept = columns.first { $0.column == place }.map { row[$0.index] }
       values.append((kept ?? statements.defaults[place])?.sqlite ?? .null)
     }
     return values

@@ -19,18 +19,19 @@ extension References {
     return referred
   }
 
-  /// Which references lead nowhere, from this row or from those that referred to it.
+  /// Which references lead nowhere, from this row or from those that referred to it, and the key of
+  /// a row that refers so.
   func broken(
     _ table: ReplicaTable, _ key: [SQLite.Value], _ before: Referred, on connection: Connection
-  ) throws(SQLiteError) -> Set<Int> {
-    var broken: Set<Int> = []
-    for reference in of(table.id) {
-      let sql = "\(reference.dangling) AND \(reference.childStatements.keyCondition)"
-      if try connection.row(sql, key) != nil { broken.insert(reference.number) }
-    }
+  ) throws(SQLiteError) -> [Int: [SQLite.Value]] {
+    var broken: [Int: [SQLite.Value]] = [:]
     for (number, values) in before.values {
       let sql = "\(all[number].lookUp) AND \(all[number].unmet) LIMIT 1"
-      if try connection.row(sql, values) != nil { broken.insert(number) }
+      if let row = try connection.row(sql, values) { broken[number] = row }
+    }
+    for reference in of(table.id) {
+      let sql = "\(reference.dangling) AND \(reference.childStatements.keyCondition)"
+      if let row = try connection.row(sql, key) { broken[reference.number] = row }
     }
     return broken
   }

@@ -82,7 +82,7 @@ import Testing
       steps += 10
       return true
     }
-    let next = try site.anchor.store.due.take(500, beside: [])
+    let next = try site.anchor.store.due.take(500, beside: Deferral())
     let isDue = try site.anchor.store.due.areAny()
     site.anchor.store.connection.setWatch(every: 0, nil)
     let dot = try site.b.version("late")?.dot
@@ -126,7 +126,7 @@ import Testing
     }
     let store = site.anchor.store
     func due(_ limit: Int) throws -> ArraySlice<DueEdit> {
-      try DueEdits(store.connection, store.versions, store.pending).take(limit, beside: [])
+      try DueEdits(store.connection, store.versions, store.pending).take(limit, beside: Deferral())
     }
     let all = try due(100)
     #expect(all.count == 10 && Set(all.map(\.stamp)).count == 1)
