@@ -4,19 +4,25 @@ SWIFT ?= swift
 # know packed relocations, and a program with them ends at its start there.
 PACKED := $(shell getconf GNU_LIBC_VERSION | awk '{ split($$2, v, "."); \
 	if (v[1] > 2 || v[2] >= 36) print "-Xlinker -z -Xlinker pack-relative-relocs" }')
-RELEASE = -c release --static-swift-stdlib -Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=all \
+RUNTIME = $(CURDIR)/.build/runtime
+RELEASE = -c release --static-swift-stdlib -Xswiftc -resource-dir -Xswiftc "$(RUNTIME)/swift_static" \
+	-Xswiftc -use-ld=lld -Xlinker -s -Xlinker --icf=all \
 	$(PACKED) -Xlinker --no-export-dynamic -Xlinker --no-eh-frame-hdr \
 	-Xlinker --wrap=_swift_stdlib_getScalarName \
 	-Xlinker -T -Xlinker "$(CURDIR)/scripts/packaging/program.ld"
 
 .DEFAULT_GOAL := help
-.PHONY: setup build test quick docs check crash siege fuzz demo recording bench browser mirror chaos \
+.PHONY: setup runtime build test quick docs check crash siege fuzz demo recording bench browser mirror chaos \
 	applications simulate nightly mutate install uninstall deb deb-test clean help
 
 bench install deb deb-test: export FLOTILLA_SMALL = 1
+bench install deb: runtime
 
 setup: ## install what is missing on this machine (Debian packages)
 	@scripts/setup.sh
+
+runtime: setup
+	@scripts/packaging/runtime.sh $(SWIFT) "$(RUNTIME)"
 
 build: setup ## build everything
 	$(SWIFT) build
