@@ -2,6 +2,7 @@ import CLinux
 import FoundationEssentials
 import Glibc
 import Network
+import Store
 
 /// The folder `DB-flotilla/keys/`: secrets of this copy, for its owner alone.
 struct KeyFolder: Sendable {

@@ -1,3 +1,6 @@
+import Glibc
+import Store
+
 /// A file or folder that is made beside a database: it belongs to the owner of the database.
 ///
 /// `sudo flotilla sync clinic.db` writes `node.json`. If that were root's, the node, which runs as
@@ -9,6 +12,24 @@ package enum OwnFile {
   package static func open(_ path: String, _ flags: Int32) -> Int32 {
     guard let place = OpenFolder(folder(of: path)) else { return -1 }
     return place.open(name(of: path), flags)
+  }
+
+  /// Begins a file anew, to be written at its end; what was there goes on as `.old`. Negative if
+  /// that fails. The new file is open before the old one loses its name.
+  package static func begin(_ path: String) -> Int32 {
+    guard let folder = OpenFolder(folder(of: path)) else { return -1 }
+    let name = name(of: path)
+    let (new, old) = (name + ".new", name + ".old")
+    folder.remove(new)
+    let next = folder.open(new, O_WRONLY | O_EXCL | O_APPEND)
+    guard next >= 0 else { return -1 }
+    if folder.rename(name, to: old) {
+      if folder.rename(new, to: name) { return next }
+      _ = folder.rename(old, to: name)
+    }
+    folder.remove(new)
+    close(next)
+    return -1
   }
 
   /// The folder in which a file is; the path may be relative.

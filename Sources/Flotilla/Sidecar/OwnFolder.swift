@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Store
 
 /// A folder for its owner alone: looked at before anything is written into it.
 ///

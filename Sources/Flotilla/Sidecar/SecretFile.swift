@@ -1,4 +1,5 @@
 import Glibc
+import Store
 
 /// A file that appears whole or not at all, readable by its owner alone.
 package enum SecretFile {

@@ -1,6 +1,7 @@
 import CLinux
 import FoundationEssentials
 import Glibc
+import Store
 import Synchronization
 
 /// The folder `DB-flotilla/` beside the database: what belongs to this copy on this machine.

@@ -27,25 +27,12 @@ enum LogRotation {
     }
   }
 
-  /// The new file is open before the old one loses its name. Where there is no room for it, or no
-  /// descriptor, the log goes on as it is, and the next line tries again.
+  /// Where there is no room for it, or no descriptor, the log goes on as it is, and the next line
+  /// tries again.
   private static func begin(_ path: String, for stream: Int32) {
-    guard let folder = OpenFolder(OwnFile.folder(of: path)) else { return }
-    let name = OwnFile.name(of: path)
-    let (new, old) = (name + ".new", name + ".old")
-    folder.remove(new)
-    let next = folder.open(new, O_WRONLY | O_EXCL | O_APPEND)
+    let next = OwnFile.begin(path)
     guard next >= 0 else { return }
     defer { close(next) }
-    guard folder.rename(name, to: old) else {
-      folder.remove(new)
-      return
-    }
-    guard folder.rename(new, to: name) else {
-      _ = folder.rename(old, to: name)
-      folder.remove(new)
-      return
-    }
     for end in stream == STDERR_FILENO ? [STDOUT_FILENO, STDERR_FILENO] : [stream] {
       dup2(next, end)
     }

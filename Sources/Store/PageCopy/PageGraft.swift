@@ -320,37 +320,58 @@ package final class PageGraft {
   }
 
   /// Puts the new file in the place of the empty one: complete and on disk, or not at all.
+  ///
+  /// The owner of their folders may exchange either for a link to a file of root, who joins for
+  /// him: so both are opened in folders that were opened before, and only if they are files.
   private func replace() throws(StoreError) {
-    var status = stat()
-    let old = Glibc.open(path, O_RDWR | O_CLOEXEC)
-    guard old >= 0, fstat(old, &status) == 0 else { throw Self.failure("open", path) }
-    let new = Glibc.open(pages.path, O_RDWR | O_CLOEXEC)
-    guard new >= 0 else { throw Self.failure("open", pages.path) }
-    defer { close(new) }
-    // Only root may give a file away; anybody else owns both.
-    _ = fchown(new, status.st_uid, status.st_gid)
-    guard fchmod(new, status.st_mode & 0o777) == 0, fsync(new) == 0 else {
-      throw Self.failure("write", pages.path)
+    let (old, new) = (Self.parts(of: path), Self.parts(of: pages.path))
+    guard let folder = OpenFolder(named: old.folder), let source = OpenFolder(new.folder) else {
+      throw Self.failure("open the folder of", path)
     }
-    guard rename(pages.path, path) == 0 else { throw Self.failure("replace", path) }
+    let former = try Self.open(old.name, in: folder, path)
+    var isClosed = false
+    defer { if !isClosed { close(former.descriptor) } }
+    let copy = try Self.open(new.name, in: source, pages.path)
+    defer { close(copy.descriptor) }
+    // Only root may give a file away; anybody else owns both.
+    _ = fchown(copy.descriptor, former.status.st_uid, former.status.st_gid)
+    guard fchmod(copy.descriptor, former.status.st_mode & 0o777) == 0, fsync(copy.descriptor) == 0
+    else { throw Self.failure("write", pages.path) }
+    guard source.move(new.name, to: folder, as: old.name) else {
+      throw Self.failure("replace", path)
+    }
     // A power cut from here on finds the new file: never the old one with what is written into it.
-    let isOnDisk = Result { () throws(StoreError) in try Self.syncFolder(of: path) }
+    let isOnDisk = folder.sync()
     // Whoever has come to the old file waits for its lock, and must not go on in it. Its locks go
     // with the first of its descriptors that is closed: so this comes before.
     let notice = Array("Another file has taken the place of this one; open it again.\n".utf8)
     let poison = notice + [UInt8](repeating: 0x20, count: 100 - notice.count)
-    let isPoisoned = pwrite(old, poison, poison.count, 0) == poison.count
-    close(old)
+    let isPoisoned = pwrite(former.descriptor, poison, poison.count, 0) == poison.count
+    close(former.descriptor)
+    isClosed = true
     guard isPoisoned else { throw Self.failure("close", path) }
-    try isOnDisk.get()
+    guard isOnDisk else { throw Self.failure("write the folder of", path) }
   }
 
-  private static func syncFolder(of path: String) throws(StoreError) {
-    let folder = String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex))
-    let descriptor = Glibc.open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure("open", folder) }
-    defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure("write", folder) }
+  /// Opens a file that has no other name, which could be one that its folder's owner may not touch.
+  private static func open(
+    _ name: String, in folder: borrowing OpenFolder, _ path: String
+  ) throws(StoreError) -> (descriptor: Int32, status: stat) {
+    let descriptor = folder.existing(name, O_RDWR)
+    guard descriptor >= 0 else { throw failure("open", path) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_nlink == 1 else {
+      close(descriptor)
+      errno = EMLINK
+      throw failure("open", path)
+    }
+    return (descriptor, status)
+  }
+
+  private static func parts(of path: String) -> (folder: String, name: String) {
+    guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+    let folder = path[..<slash]
+    return (folder.isEmpty ? "/" : String(folder), String(path[path.index(after: slash)...]))
   }
 
   private static func failure(_ what: String, _ path: String) -> StoreError {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Store
 import Testing
 
 @testable import Flotilla

@@ -185,4 +185,28 @@ import Testing
         sender: from.node, kind: .full(covers: opened.covers), batches: batches.map(\.bytes),
         rowsBefore: 0, checkBefore: 0, end: End(batches), movesFrontier: true), at: now)
   }
+
+  /// Root joins with the database of somebody who exchanges files for links to files of root.
+  @Test(arguments: ["pages", "database"], ["a link", "another name"])
+  func `what is no file, or has another name, is neither put in place nor given away`(
+    file: String, means: String
+  ) throws {
+    let site = try PageCopySite()
+    try site.make()
+    try site.join()
+    let path = file == "pages" ? site.pages : site.joiner
+    let other = site.a.path + "-other"
+    try FileManager.default.moveItem(atPath: path, toPath: other)
+    if means == "a link" {
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
+    } else {
+      try FileManager.default.linkItem(atPath: other, toPath: path)
+    }
+    #expect(chmod(other, 0o600) == 0)
+    let error = #expect(throws: StoreError.self) { try site.adopt() }
+    #expect(error?.message.contains("cannot open \(path)") == true)
+    var status = stat()
+    #expect(stat(other, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    #expect(try Connection(path: other).scalar("PRAGMA quick_check").string == "ok")
+  }
 }

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 
 /// A folder that was opened once: whoever gives its name to another one meanwhile, what is made,
@@ -10,7 +9,7 @@ package struct OpenFolder: ~Copyable {
   package init?(_ path: String) { self.init(path, O_NOFOLLOW) }
 
   /// The same where a person says which folder: a link counts for what it leads to.
-  init?(named path: String) { self.init(path, 0) }
+  package init?(named path: String) { self.init(path, 0) }
 
   private init?(_ path: String, _ link: Int32) {
     let flags = link | O_DIRECTORY | O_CLOEXEC
@@ -23,7 +22,7 @@ package struct OpenFolder: ~Copyable {
   }
 
   /// A folder in this one.
-  func folder(_ name: String) -> OpenFolder? { OpenFolder(self, name) }
+  package func folder(_ name: String) -> OpenFolder? { OpenFolder(self, name) }
 
   private init?(_ outer: borrowing OpenFolder, _ name: String) {
     let flags = O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC | O_RDONLY
@@ -46,6 +45,11 @@ package struct OpenFolder: ~Copyable {
     let made = create(name, flags)
     if made >= 0, geteuid() == 0, let owner = owner() { Self.give(made, to: owner) }
     guard made < 0, errno == EEXIST, flags & O_EXCL == 0 else { return made }
+    return existing(name, flags)
+  }
+
+  /// Opens a file that is there, and no link; negative, with the reason in `errno`, if that fails.
+  package func existing(_ name: String, _ flags: Int32) -> Int32 {
     // Without O_NONBLOCK a FIFO that nobody reads would keep this call for ever.
     let found = openat(descriptor, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard found >= 0 else { return found }
@@ -59,13 +63,13 @@ package struct OpenFolder: ~Copyable {
   }
 
   /// Makes a file, for who runs this; negative, with the reason in `errno`, if that fails.
-  func create(_ name: String, _ flags: Int32) -> Int32 {
+  package func create(_ name: String, _ flags: Int32) -> Int32 {
     openat(descriptor, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
   }
 
   /// Makes a folder in it, for the owner of what has the name `neighbour` there: "." is the folder
   /// itself. Negative, with the reason in `errno`, if that fails.
-  func makeFolder(_ name: String, forOwnerOf neighbour: String) -> Int32 {
+  package func makeFolder(_ name: String, forOwnerOf neighbour: String) -> Int32 {
     guard mkdirat(descriptor, name, 0o700) == 0 else { return -1 }
     let made = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     defer { if made >= 0 { close(made) } }
@@ -80,7 +84,7 @@ package struct OpenFolder: ~Copyable {
   }
 
   /// What is there by a name, not what a link of that name leads to.
-  func status(of name: String) -> stat? {
+  package func status(of name: String) -> stat? {
     var status = stat()
     return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }
@@ -101,15 +105,20 @@ package struct OpenFolder: ~Copyable {
     renameat(descriptor, name, descriptor, other) == 0
   }
 
+  /// Puts a file of it in the place of one in another folder.
+  package func move(_ name: String, to other: borrowing OpenFolder, as newName: String) -> Bool {
+    renameat(descriptor, name, other.descriptor, newName) == 0
+  }
+
   @discardableResult
   package func remove(_ name: String) -> Bool { unlinkat(descriptor, name, 0) == 0 }
 
   @discardableResult
-  func removeFolder(_ name: String) -> Bool { unlinkat(descriptor, name, AT_REMOVEDIR) == 0 }
+  package func removeFolder(_ name: String) -> Bool { unlinkat(descriptor, name, AT_REMOVEDIR) == 0 }
 
   /// Removes what has the name, and a folder with all that is in it. Of a link goes the link.
   @discardableResult
-  func removeAll(_ name: String) -> Bool {
+  package func removeAll(_ name: String) -> Bool {
     if remove(name) { return true }
     guard errno == EISDIR, let inner = folder(name) else { return false }
     for one in inner.names { inner.removeAll(one) }
@@ -137,7 +146,7 @@ package struct OpenFolder: ~Copyable {
 
   /// Has a file or folder be read by its owner alone, if that is `owner`: root would do it to a
   /// file of its own that somebody has linked here.
-  func closeToOthers(_ name: String, of owner: uid_t) {
+  package func closeToOthers(_ name: String, of owner: uid_t) {
     // Without O_PATH a FIFO would wait for who writes, and an owner may not read his file.
     let found = openat(descriptor, name, Self.pathOnly | O_NOFOLLOW | O_CLOEXEC)
     guard found >= 0 else { return }
@@ -154,7 +163,7 @@ package struct OpenFolder: ~Copyable {
   /// "Calling fsync() does not necessarily ensure that the entry in the directory containing the
   /// file has also reached disk" (fsync(2)). Only a disk that fails, or is full, is a failure:
   /// where a file system has no such call, or no right to it is given, nobody can do more.
-  func sync() -> Bool { fsync(descriptor) == 0 || !Self.isFailure(errno) }
+  package func sync() -> Bool { fsync(descriptor) == 0 || !Self.isFailure(errno) }
 
-  static func isFailure(_ code: Int32) -> Bool { [EIO, ENOSPC, EDQUOT].contains(code) }
+  package static func isFailure(_ code: Int32) -> Bool { [EIO, ENOSPC, EDQUOT].contains(code) }
 }
