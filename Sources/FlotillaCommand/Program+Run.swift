@@ -16,7 +16,7 @@ struct Call: Sendable {
 
   /// Prints the result of the command: one JSON object with `--json`, otherwise text.
   func print(_ report: some Encodable & Sendable, as text: @autoclosure () -> String) {
-    output.result(json ? JSON(reflecting: report).description : text())
+    if json { output.data(JSON(reflecting: report).description) } else { output.result(text()) }
   }
 }
 

@@ -60,6 +60,32 @@ import Testing
     #expect(printable("ward\u{1b}[2J\n\u{202e}x") == #"ward\u{1b}[2J\n\u{202e}x"#)
     #expect(printable("Zürich 北") == "Zürich 北")
     #expect(printable("FROM \u{feff}a") == #"FROM \u{feff}a"#)
+    // Two names would look the same.
+    for hidden in ["\u{ad}", "\u{200b}", "\u{3164}", "\u{e0041}"] {
+      #expect(printable("An" + hidden + "n") != "An" + hidden + "n")
+    }
+    #expect(printable("\u{645}\u{6cc}\u{200c}\u{62e}") == "\u{645}\u{6cc}\u{200c}\u{62e}")
+  }
+
+  /// A name that was printed as it is in one line of many, by mistake.
+  @Test func `lets through colours and line ends alone, also of what nobody has looked at`() {
+    let said = Mutex("")
+    let output = Output(
+      results: { text in said.withLock { $0 += text } },
+      remarks: { text in said.withLock { $0 += text } })
+    output.result("\u{1b}[1;31mred\u{1b}[0m\tend\nof \u{1b}]0;title\u{7}\u{1b}[2J\u{9b}1m")
+    output.remark("\u{1b}[31")
+    let shown = #"end\#nof \u{1b}]0;title\u{7}\u{1b}[2J\u{9b}1m"#
+    #expect(
+      said.withLock { $0 } == "\u{1b}[1;31mred\u{1b}[0m\t" + shown + "\n" + #"\u{1b}[31"# + "\n")
+    said.withLock { $0 = "" }
+    output.data("{\"name\": \"\u{202e}\"}")
+    #expect(said.withLock { $0 } == "{\"name\": \"\u{202e}\"}\n")
+  }
+
+  @Test func `shows the name of a rule that nobody knows as it may be shown`() {
+    let entry = RuleReport.Entry(table: "t", rule: "x\u{1b}[2J", acting_rule: "newest-wins")
+    #expect(Rule.waitingRules([entry]).first?.contains(#"x\u{1b}[2J acts"#) == true)
   }
 
   @Test(arguments: [

@@ -113,7 +113,7 @@ enum Changes {
       if let command {
         if !lines.isEmpty { try await run(command, on: lines, upTo: news.cursor) }
       } else {
-        for line in lines { output.result(line) }
+        for line in lines { output.data(line) }
         guard output.isRead else { return false }
       }
       try file?.write(news.cursor)

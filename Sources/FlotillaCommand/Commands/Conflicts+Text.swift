@@ -183,7 +183,7 @@ extension Conflicts {
         Table.Cell(winner[column].map { printable($0.words) } ?? ""),
       ]
     }
-    let rule = conflict.rule.isEmpty ? "" : ", rule \(conflict.rule)"
+    let rule = conflict.rule.isEmpty ? "" : ", rule \(printable(conflict.rule))"
     var lines = [
       "\(subject(conflict))\(conflict.isOfSettings ? "" : " " + key(conflict)): "
         + "\(reason(conflict))\(rule), \(conflict.state)",

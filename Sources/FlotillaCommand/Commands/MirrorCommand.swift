@@ -79,7 +79,7 @@ enum MirrorCommand {
     case "remove":
       let other = try await mirror.remove(force: call.arguments.has("--force"))
       if call.json {
-        call.output.result(JSON.object(["removed": .bool(true)]).description)
+        call.output.data(JSON.object(["removed": .bool(true)]).description)
       } else {
         call.output.remark("the mirror is removed; the rows of both sides stay")
         if let other {

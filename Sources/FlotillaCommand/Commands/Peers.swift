@@ -14,7 +14,7 @@ enum Peers {
     let report = try await call.replica.status(all: false)
     if call.json {
       let peers = JSON(reflecting: report.peers)
-      call.output.result(JSON.object(["peers": peers]).description)
+      call.output.data(JSON.object(["peers": peers]).description)
     } else if report.peers.isEmpty {
       call.output.result("there is no other node")
     } else {

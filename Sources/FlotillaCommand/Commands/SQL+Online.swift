@@ -13,7 +13,7 @@ extension SQL {
       }
     }
     if call.json {
-      call.output.result(json(report).description)
+      call.output.data(json(report).description)
     } else {
       for line in text(report, colour: call.output.colour) { call.output.result(line) }
       if let remark = remark(on: report, of: statement) { call.output.remark(remark) }

@@ -35,7 +35,7 @@ enum SQL {
     let report = try await call.replica.sql(
       call.arguments.text("STATEMENT") ?? "", timeout: call.arguments.duration("--timeout"))
     if call.json {
-      call.output.result(json(report).description)
+      call.output.data(json(report).description)
       return .done
     }
     if !report.columns.isEmpty {

@@ -61,7 +61,9 @@ extension Status {
           call.output.write(screen.frame(text, in: Screen.size()))
         } else {
           let text = call.json ? JSON(reflecting: report).description : plain(report)
-          if text != shown { call.output.result(call.json ? text : stamped(text)) }
+          if text != shown {
+            if call.json { call.output.data(text) } else { call.output.result(stamped(text)) }
+          }
           shown = text
         }
         guard call.output.isRead else { break }

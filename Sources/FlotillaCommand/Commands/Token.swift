@@ -41,7 +41,7 @@ enum Token {
     case (_, let name?):
       try await call.replica.removeToken(name)
       if call.json {
-        call.output.result(JSON.object(["name": .text(name)]).description)
+        call.output.data(JSON.object(["name": .text(name)]).description)
       } else {
         call.output.remark("\(printable(name)) is removed")
       }

@@ -41,7 +41,7 @@ struct Completion {
     alarm(Self.patience)
     let typed = words.last ?? ""
     switch place(of: words) {
-    case .files: output.result(Self.files)
+    case .files: output.data(Self.files)
     case .words(let candidates): show(candidates, for: typed, output)
     case .tables(let database, let before):
       await show(tables(of: database, before), for: typed, output)
@@ -70,7 +70,7 @@ struct Completion {
   private func show(_ candidates: [Candidate], for typed: String, _ output: Output) {
     for candidate in candidates
     where candidate.word.hasPrefix(typed) && candidate.word == printable(candidate.word) {
-      output.result(candidate.word + "\t" + printable(candidate.help))
+      output.data(candidate.word + "\t" + printable(candidate.help))
     }
   }
 

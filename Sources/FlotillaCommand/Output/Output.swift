@@ -73,11 +73,14 @@ struct Output: Sendable {
   /// Writes text to standard output as it is.
   func write(_ text: String) { toResults(text) }
 
-  /// Writes one result, with a line end.
-  func result(_ text: String) { toResults(text + "\n") }
+  /// Writes one result for programs as it is, with a line end.
+  func data(_ text: String) { toResults(text + "\n") }
+
+  /// Writes one result for people, with a line end.
+  func result(_ text: String) { toResults(printableLines(text) + "\n") }
 
   /// Writes one remark for a person.
-  func remark(_ text: String) { toRemarks(text + "\n") }
+  func remark(_ text: String) { toRemarks(printableLines(text) + "\n") }
 
   /// Writes warnings, one line each.
   func warnings(_ texts: [String]) {

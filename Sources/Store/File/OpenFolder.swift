@@ -114,7 +114,9 @@ package struct OpenFolder: ~Copyable {
   package func remove(_ name: String) -> Bool { unlinkat(descriptor, name, 0) == 0 }
 
   @discardableResult
-  package func removeFolder(_ name: String) -> Bool { unlinkat(descriptor, name, AT_REMOVEDIR) == 0 }
+  package func removeFolder(_ name: String) -> Bool {
+    unlinkat(descriptor, name, AT_REMOVEDIR) == 0
+  }
 
   /// Removes what has the name, and a folder with all that is in it. Of a link goes the link.
   @discardableResult
