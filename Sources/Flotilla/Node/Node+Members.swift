@@ -129,11 +129,12 @@ extension Node {
         remedy: "Leave out --disown.")
     }
     let (before, anchor) = (roster.roll, anchor?.node)
-    let heads = disowning ? [] : roster.membership.heads(of: entry.node)
     let connected = peers.values.filter { $0.session != nil && $0.node != entry.node }
-    let revocation = SiteStatement.Kind.revoke(node: entry.node, heads: heads)
-    let opened = try before.openings(in: roll(after: revocation))
-    try await say([revocation] + opened.revocations + opened.grants)
+    let revocations =
+      disowning
+      ? [.revoke(node: entry.node, heads: [])] : roster.membership.revocations(of: entry.node)
+    let opened = try before.openings(in: roll(after: revocations))
+    try await say(revocations + opened.revocations + opened.grants)
     let after = roster.roll
     let also = before.members.filter { $0.node != entry.node && after.member($0.node) == nil }
     var report = RevokeReport(

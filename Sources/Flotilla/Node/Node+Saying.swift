@@ -48,9 +48,9 @@ extension Node {
   }
 
   /// Who would belong to the site if this were said.
-  func roll(after kind: SiteStatement.Kind) throws(FlotillaError) -> Roll {
+  func roll(after kinds: [SiteStatement.Kind]) throws(FlotillaError) -> Roll {
     var membership = roster.membership
-    _ = try sign(kind, in: &membership)
+    for kind in kinds { _ = try sign(kind, in: &membership) }
     return membership.roll
   }
 

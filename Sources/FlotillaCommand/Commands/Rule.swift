@@ -51,7 +51,8 @@ enum Rule {
       let tables = entries.filter { $0.rule == entry.rule }.map { printable($0.table) }
       let more = tables.count > 4 ? " and \(tables.count - 3) more" : ""
       let names = tables.prefix(more.isEmpty ? 4 : 3).joined(separator: ", ") + more
-      return "\(names): \(printable(entry.rule)) acts as \(entry.acting_rule) until an anchor is appointed"
+      let rule = printable(entry.rule)
+      return "\(names): \(rule) acts as \(entry.acting_rule) until an anchor is appointed"
     }
   }
 }

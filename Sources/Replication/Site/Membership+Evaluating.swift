@@ -28,11 +28,12 @@ extension Membership {
     end(counted, in: &roll)
     leave(dated, in: &roll)
     describe(counted, in: &roll)
-    roll.appointments = appointments(in: counted)
+    let numbers = termNumbers(in: dated)
+    roll.appointments = appointments(in: counted, of: numbers)
     // What counts no more was perhaps followed once, but is above nothing that counts.
     let highest = roll.appointments.last?.term ?? .none
     roll.appointees = Appointees(
-      roll.appointments + appointments(in: dated).filter { $0.term < highest })
+      roll.appointments + appointments(in: dated, of: numbers).filter { $0.term < highest })
     for (_, statement) in counted {
       let subject = statement.subject(notary)
       roll.newest[subject] = max(roll.newest[subject] ?? .min, statement.time)
@@ -40,9 +41,28 @@ extension Membership {
     return roll
   }
 
-  private func appointments(in dated: [Dated]) -> [Appointment] {
+  /// Of each issuer so many origins are exempt.
+  private static let mostExempt = 16_384
+
+  /// The numbers of terms that count: each appointment takes the next one, and a thief of a key
+  /// could take the last one that there is. So a number is at most 1,000 times how many have such
+  /// a number or a lower one, also of those that count no more.
+  private func termNumbers(in dated: [Dated]) -> Set<UInt64> {
+    let all = dated.compactMap { dated -> UInt64? in
+      if case .appoint(let number, _, _) = dated.statement.kind { number } else { nil }
+    }.sorted()
+    var numbers: Set<UInt64> = []
+    for (index, number) in all.enumerated() where number / 1_000 <= UInt64(index) {
+      numbers.insert(number)
+    }
+    return numbers
+  }
+
+  private func appointments(in dated: [Dated], of numbers: Set<UInt64>) -> [Appointment] {
     dated.compactMap { identity, statement in
-      guard case .appoint(let number, let node, let isForced) = statement.kind else { return nil }
+      guard case .appoint(let number, let node, let isForced) = statement.kind,
+        numbers.contains(number)
+      else { return nil }
       let term = Term(number: number, incarnation: identity.high)
       return Appointment(term: term, node: node, isForced: isForced)
     }.sorted { $0.term < $1.term }
@@ -100,6 +120,7 @@ extension Membership {
 
   /// Names and rights. Of two members of one name the later gets the next free number.
   private func describe(_ dated: [Dated], in roll: inout Roll) {
+    var exemptions: [Identity: Int] = [:]
     for (_, statement) in dated {
       switch statement.kind {
       case .introduce(let node, let name, let words):
@@ -110,16 +131,19 @@ extension Membership {
       case .forget(let node, let lives):
         let before = roll.entries[node]?.forgotten ?? []
         roll.entries[node]?.forgotten = before.union(lives)
-      case .close(let origins): roll.exempt = (roll.exempt ?? []).union(origins)
+      case .close(let origins):
+        var exempt = roll.exempt.take() ?? []
+        let room = Self.mostExempt - exemptions[statement.issuer, default: 0]
+        exempt.formUnion(origins.prefix(max(0, room)))
+        exemptions[statement.issuer, default: 0] += origins.count
+        roll.exempt = exempt
       default: break
       }
     }
-    var taken: Set<String> = []
+    var names = JoinerName.Taken()
     let inOrder = roll.members.sorted { ($0.since, $0.node) < ($1.since, $1.node) }
     for entry in inOrder {
-      let name = JoinerName.free(entry.name, beside: taken)
-      taken.insert(name)
-      roll.entries[entry.node]?.name = name
+      roll.entries[entry.node]?.name = names.take(entry.name)
     }
   }
 }
@@ -128,10 +152,27 @@ extension Membership {
 package enum JoinerName {
   /// The wished name, or that with the next free number; of a long one no more than can be told.
   package static func free(_ name: String, beside names: Set<String>) -> String {
-    guard names.contains(name) else { return name }
-    var number = 2
-    while names.contains(numbered(name, number)) { number += 1 }
-    return numbered(name, number)
+    var taken = Taken(names: names)
+    return taken.take(name)
+  }
+
+  /// Names that are taken one after the other.
+  struct Taken {
+    fileprivate var names: Set<String> = []
+    /// Up to where the numbers of each name are taken. An admin can let thousands in by one name.
+    private var numbers: [String: Int] = [:]
+
+    init(names: Set<String> = []) { self.names = names }
+
+    mutating func take(_ name: String) -> String {
+      guard !names.insert(name).inserted else { return name }
+      // What is cut for a number is no part of it.
+      let stem = name.utf8.count > Limits.name - 8 ? numbered(name, 100_000) : name
+      var number = numbers[stem] ?? 2
+      while !names.insert(numbered(name, number)).inserted { number += 1 }
+      numbers[stem] = number + 1
+      return numbered(name, number)
+    }
   }
 
   private static func numbered(_ name: String, _ number: Int) -> String {

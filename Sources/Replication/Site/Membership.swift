@@ -72,6 +72,8 @@ package struct Membership: Sendable {
       }
       if hearing.taken.count > before { roll = evaluate() }
     }
+    // Of several farewells in it one is left.
+    hearing.taken.removeAll { $0.statement.kind == .leave && !knows($0) }
     return hearing
   }
 
@@ -101,7 +103,7 @@ package struct Membership: Sendable {
     _ kind: SiteStatement.Kind, by issuer: Identity, at time: Int64
   ) -> SiteStatement {
     var draft = SiteStatement(
-      site: site, issuer: issuer, previous: ends(of: issuer).last ?? .none, time: time, kind: kind)
+      site: site, issuer: issuer, previous: heads(of: issuer).last ?? .none, time: time, kind: kind)
     if let newest = roll.newest[draft.subject(notary)] {
       draft.time = min(max(time, newest + 1), Limits.clock)
     }
@@ -113,10 +115,10 @@ package struct Membership: Sendable {
   /// That leads back to one chain of its statements alone, and there are two if its file was put
   /// back. So it says again before what stands beside the one that it goes on with, at its times.
   package func farewell(of issuer: Identity, at time: Int64) -> [SiteStatement] {
-    let ends = self.ends(of: issuer)
+    let heads = heads(of: issuer)
     // Another appointment would be another term.
     let term = roll.appointments.last?.term.incarnation
-    let end = ends.last { chain(to: $0).contains { $0.high == term } } ?? ends.last
+    let end = heads.last { chain(to: $0).contains { $0.high == term } } ?? heads.last
     let standing = end.map { chain(to: $0) } ?? []
     var words = statements.filter { name, signed in
       guard signed.statement.issuer == issuer, !standing.contains(name) else { return false }
@@ -146,14 +148,20 @@ package struct Membership: Sendable {
     return chain
   }
 
-  /// What a revocation must name, so that what a node has said so far stands.
-  package func heads(of issuer: Identity) -> [Identity] {
-    Array(ends(of: issuer).suffix(SiteStatement.mostHeads))
+  /// The revocations that shut a node out, and let what it has said so far stand.
+  ///
+  /// Who has its key can fork its statements at will, and one revocation names so many heads: all
+  /// are named, by as many revocations as that takes.
+  package func revocations(of node: Identity) -> [SiteStatement.Kind] {
+    let (heads, most) = (heads(of: node), SiteStatement.mostHeads)
+    return stride(from: 0, to: max(heads.count, 1), by: most).map { start in
+      .revoke(node: node, heads: Array(heads[start...].prefix(most)))
+    }
   }
 
   /// The statements of an issuer that no other one of it follows, in the order of time. That it
   /// leaves needs no standing, and not everybody may have heard the same farewell.
-  private func ends(of issuer: Identity) -> [Identity] {
+  package func heads(of issuer: Identity) -> [Identity] {
     let own = statements.filter {
       $0.value.statement.issuer == issuer && $0.value.statement.kind != .leave
     }

@@ -149,8 +149,22 @@ extension MemberTables {
     guard !statements.isEmpty else { return }
     try reporting { () throws(SQLiteError) in
       try connection.transaction { () throws(SQLiteError) in
+        try removeFarewells(before: statements)
         try Self.insert(statements, on: connection)
       }
+    }
+  }
+
+  /// Of each node one farewell counts, and the newest here is that: a member that has left could
+  /// fill the file with others.
+  private func removeFarewells(before statements: [SignedStatement]) throws(SQLiteError) {
+    let left = Set(statements.filter { $0.statement.kind == .leave }.map(\.statement.issuer))
+    guard !left.isEmpty else { return }
+    for row in try connection.rows("SELECT id, bytes FROM _flotilla_statement") {
+      guard let known = try? SignedStatement(row[1].blob ?? []), known.statement.kind == .leave,
+        left.contains(known.statement.issuer)
+      else { continue }
+      try connection.run("DELETE FROM _flotilla_statement WHERE id = ?", [row[0]])
     }
   }
 
