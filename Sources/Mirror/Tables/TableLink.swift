@@ -75,10 +75,11 @@ final class TableLink: Sendable, Equatable {
         reasons.append("\(column.name) is \(declared) here and \(other.type) there")
       }
     }
-    let own = Set(site.columns.map { $0.name.lowercased() })
-    for column in server.columns where !own.contains(column.name.lowercased()) {
-      guard column.isRequired, !column.isGenerated else { continue }
-      reasons.append("the server wants a value for \(column.name), which is no column here")
+    for column in server.columns where column.isRequired && !column.isGenerated {
+      let own = site.columns.first { $0.name.lowercased() == column.name.lowercased() }
+      guard own?.isGenerated ?? true else { continue }
+      let found = own == nil ? "is no column here" : "SQLite computes here"
+      reasons.append("the server wants a value for \(column.name), which \(found)")
     }
     let keyReasons = keyReasons(site, server)
     reasons += keyReasons
