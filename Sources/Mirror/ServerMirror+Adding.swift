@@ -162,20 +162,17 @@ actor MirrorWorkbench {
           for: table, as: name, isMariaDB: server.limits.isMariaDB)
         entry.statement = made.sql
         entry.reasons = made.reason.map { [$0] } ?? []
-        let other = try asking { () throws(ServerError) in
+        let isTaken = try asking { () throws(ServerError) in
           try server.rows(
             of: 1,
             """
             SELECT table_type FROM information_schema.tables
             WHERE table_schema = ? AND table_name = ?
             """, [.string(place.schema), .string(place.name)]
-          ).first?[0].string
+          ).first != nil
         }
-        if let other {
-          entry.reasons.append(
-            other == "SYSTEM VERSIONED"
-              ? "the server's table keeps its history (SYSTEM VERSIONING), which is not mirrored"
-              : "what the server has of that name is no table")
+        if isTaken {
+          entry.reasons.append("what the server has of that name is no table")
         } else if !wish.creates {
           entry.reasons.append(MirrorPlan.Table.lacking)
         } else if made.sql != nil {

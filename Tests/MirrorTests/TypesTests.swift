@@ -111,4 +111,57 @@ struct `The types and rules of a server` {
       #expect(try await office.site(odd) == wanted)
     }
   }
+
+  @Test func `may have a table keep its history`() async throws {
+    try await Office.with { office in
+      try await office.server(
+        """
+        CREATE TABLE t(id BIGINT PRIMARY KEY, v VARCHAR(20), pos BIGINT UNIQUE)
+          WITH SYSTEM VERSIONING;
+        CREATE TABLE u(id BIGINT PRIMARY KEY, v VARCHAR(20),
+          since TIMESTAMP(6) GENERATED ALWAYS AS ROW START,
+          until TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME(since, until))
+          WITH SYSTEM VERSIONING;
+        CREATE TABLE w(id BIGINT PRIMARY KEY, v VARCHAR(20));
+        INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2);
+        INSERT INTO u(id, v) VALUES (1, 'a'), (2, 'b')
+        """)
+      _ = try await office.open(
+        """
+        CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT, pos INTEGER UNIQUE);
+        CREATE TABLE u(id INTEGER PRIMARY KEY, v TEXT);
+        CREATE TABLE w(id INTEGER PRIMARY KEY, v TEXT);
+        """)
+      for table in ["t", "u"] {
+        try await office.site(
+          "UPDATE \(table) SET v = 'site' WHERE id = 1;"
+            + "INSERT INTO \(table)(id, v) VALUES (3, 'c')")
+        try await office.serverComesTo(
+          "1\tsite\n2\tb\n3\tc", "SELECT id, v FROM \(table) ORDER BY id")
+        try await office.server("DELETE FROM \(table) WHERE id = 3")
+        try await office.siteComesTo("1\tsite\n2\tb", "SELECT id, v FROM \(table) ORDER BY id")
+        #expect(
+          try await office.server(
+            "SELECT id, v FROM \(table) FOR SYSTEM_TIME ALL ORDER BY id, v")
+            == "1\ta\n1\tsite\n2\tb\n3\tc")
+      }
+      // Two rows that want each other's values are deleted and put back in one transaction.
+      try await office.site(
+        """
+        BEGIN; UPDATE t SET pos = 0 WHERE id = 1; UPDATE t SET pos = 1 WHERE id = 2;
+        UPDATE t SET pos = 2 WHERE id = 1; COMMIT
+        """)
+      try await office.serverComesTo("1\t2\n2\t1", "SELECT id, pos FROM t ORDER BY id")
+      // One that is to keep it from now on goes on.
+      try await office.server("ALTER TABLE w ADD SYSTEM VERSIONING")
+      try await Task.sleep(for: .seconds(6))
+      try await office.server("INSERT INTO w VALUES (1, 'server')")
+      try await office.siteComesTo("server", "SELECT v FROM w")
+      try await office.site("DELETE FROM w")
+      try await office.serverComesTo("0", "SELECT count(*) FROM w")
+      try await office.isInSync()
+      let status = try await office.status()
+      #expect(status["held_count"] as? Int == 0 && (status["stopped"] as? [Any])?.isEmpty != false)
+    }
+  }
 }

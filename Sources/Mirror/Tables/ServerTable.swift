@@ -43,7 +43,8 @@ struct ServerTable: Sendable, Equatable {
       of: 3,
       """
       SELECT table_schema, table_name, engine FROM information_schema.tables
-      WHERE table_schema = ? AND table_name = ? AND table_type = 'BASE TABLE'
+      WHERE table_schema = ? AND table_name = ?
+        AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED')
       """, place
     ).first
     guard let table else { return nil }
@@ -70,12 +71,17 @@ struct ServerTable: Sendable, Equatable {
         isGenerated: row[10].integer == 1,
         isUnsigned: type.contains("unsigned"))
     }
+    // Of a table that keeps its history "the primary key … is extended with the row-end column"
+    // (mariadb.com, "System-Versioned Tables"): of the rows that stand, the rest of it is the key.
     let indexes = try server.rows(
       of: 2,
       """
       SELECT index_name, column_name FROM information_schema.statistics
-      WHERE table_schema = ? AND table_name = ? AND non_unique = 0 ORDER BY index_name, seq_in_index
-      """, place)
+      WHERE table_schema = ? AND table_name = ? AND non_unique = 0 AND column_name NOT IN (
+        SELECT column_name FROM information_schema.columns
+        WHERE table_schema = ? AND table_name = ? AND generation_expression = 'ROW END')
+      ORDER BY index_name, seq_in_index
+      """, place + place)
     let triggers = try server.rows(
       of: 2,
       """
