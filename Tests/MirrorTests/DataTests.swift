@@ -26,6 +26,25 @@ struct `What a mirror has taken` {
     }
   }
 
+  @Test func `is no change of the site either where it is owed after a kill`() async throws {
+    try await Office.with { office in
+      let node = try await office.open(Self.schema, "--create")
+      try await office.server("UPDATE t SET v = 1 WHERE id = 7")
+      try await office.siteComesTo("1", "SELECT v FROM t WHERE id = 7")
+      node.die()
+      let clerk = try office.session(
+        "START TRANSACTION; UPDATE t SET v = 2 WHERE id = 7; SELECT 'locked'; SELECT SLEEP(15);"
+          + "COMMIT", "locked")
+      try await clerk.isReady()
+      // The feed names the row again, and it cannot go out.
+      _ = try await office.serve()
+      try await office.siteComesTo("2", "SELECT v FROM t WHERE id = 7")
+      try await office.isInSync()
+      let conflicts = try await office.flotilla("conflicts", "shop.db", "--json")
+      #expect(conflicts.text.contains(#""conflicts":[]"#), "\(conflicts.text)")
+    }
+  }
+
   @Test func `is compared in the end though the comparison was cut short`() async throws {
     try await Office.with { office in
       _ = try await office.open(Self.schema, "--create")

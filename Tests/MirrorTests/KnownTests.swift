@@ -47,6 +47,11 @@ struct `What is known of a row` {
       two.know(row(3, "a"))
       // A reading has told of all that the earlier session took, and not of that.
       two.passed = 0
+      // Who owes a row needs to know that it came from there.
+      two.debts.owe(row(1, "a"), "locked")
+      try two.letGo()
+      #expect(two.isAgreed(row(1, "a")))
+      try two.debts.settle([row(1, "a").name])
       try two.letGo()
       #expect(!two.isAgreed(row(1, "a")) && two.isKnown(row(3, "a")))
       #expect(try site.known(by: "h").count == 1)

@@ -131,9 +131,10 @@ final class MirrorSession {
   /// may have gone out again meanwhile: so the server is told once more, but nobody loses.
   func isAgreed(_ row: MirroredRow) -> Bool { known[row.name]?.print == row.print }
 
-  /// The feed has told of what was taken before a reading, and the server knows how far that is.
+  /// The feed has told of what was taken before a reading, and the server knows how far that is. A
+  /// row that is owed stays known: it may be so for no other reason than that the feed told of it.
   func letGo() throws(SQLiteError) {
-    let old = known.filter { $0.value.turn <= passed }
+    let old = known.filter { $0.value.turn <= passed && debts[$0.key] == nil }
     guard !old.isEmpty else { return }
     try site.forget(known: old.filter(\.value.isNoted).map(\.key), by: holder)
     for row in old.keys { known[row] = nil }
