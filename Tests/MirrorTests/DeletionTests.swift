@@ -131,6 +131,26 @@ struct `A deletion of the site` {
     }
   }
 
+  @Test func `of the server comes back where a trigger was gone, and it is said how many do`()
+    async throws
+  {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      let name = try await office.trigger("1_d")
+      try await office.server("DROP TRIGGER \(name); DELETE FROM t WHERE id IN (2, 3)")
+      let verify = try await office.flotilla("mirror", "shop.db", "verify", "--timeout", "60s")
+      #expect([0, 3].contains(verify.status), "\(verify.text)")
+      try await office.serverComesTo("1\n2\n3\n4", Self.all)
+      #expect(try await office.site(Self.all) == "1\n2\n3\n4")
+      let said = try office.log()
+      #expect(said.contains("nothing noted what programs of the server deleted in t"), "\(said)")
+      #expect(said.contains("the server lacked rows of t: 2 are there again"), "\(said)")
+      // What it deletes from now on stays deleted.
+      try await office.server("DELETE FROM t WHERE id = 2")
+      try await office.siteComesTo("1\n3\n4", Self.all)
+    }
+  }
+
   @Test func `is made there though it was owed when the table was compared anew`() async throws {
     try await Office.with { office in
       _ = try await office.open(Self.schema, "--create")

@@ -97,7 +97,7 @@ extension MirrorEngine {
       try await flow(session)
     }
     try goOn()
-    let count = try await lacking + settle(comparison, policy, session)
+    let count = try await settle(comparison, policy, lacking: lacking, session)
     guard session.resting[link.number] == nil else { return nil }
     if comparison.serverRows > 0 { try release(before, but: comparison, session) }
     return count
@@ -133,9 +133,9 @@ extension MirrorEngine {
   }
 
   private func settle(
-    _ comparison: Comparison, _ policy: Policy, _ session: MirrorSession
+    _ comparison: Comparison, _ policy: Policy, lacking: Int, _ session: MirrorSession
   ) async throws(MirrorError) -> Int {
-    var (differences, policy) = (0, policy)
+    var (differences, lacking, policy) = (lacking, lacking, policy)
     let surplus = try reading { () throws(SQLiteError) in try comparison.count(.serverOnly) }
     // So many rows the log would not keep. What the site has deleted is no surplus to it.
     if surplus > Self.mostTakenAway, policy == .siteStands { policy = .union }
@@ -169,8 +169,9 @@ extension MirrorEngine {
         guard !keys.isEmpty else { break }
         try await drain(session)
         comparison.settle(finding, upTo: keys.last)
-        differences += try await settle(
-          keys, comparison.link, policy, isLogged: isLogged, session)
+        let found = try await settle(keys, comparison.link, policy, isLogged: isLogged, session)
+        differences += found
+        if finding == .siteOnly { lacking += found }
         last = keys.last
         note(session)
         publish()
@@ -178,6 +179,10 @@ extension MirrorEngine {
       }
     }
     try goOn()
+    // What was deleted there while nothing noted it looks no other than what was never there.
+    if isFilled(comparison.link.number), lacking > 0 {
+      log("the server lacked rows of \(comparison.link.site.name): \(lacking) are there again")
+    }
     try hold(
       comparison.misfits.map {
         (MirroredRow(comparison.link, key: [.string($0.key)], row: nil), $0.reason)
