@@ -51,6 +51,36 @@ struct `A mirror that gets older` {
     }
   }
 
+  /// The machine of the server has its clock put right while the mirror is at work.
+  @Test func `knows which change was later after the clock of the server was set`() async throws {
+    try await Office.prepared { office in
+      let clock = try SetClock(office.path("clock"), ahead: 0)
+      try await office.startServer(behind: clock.words)
+      _ = try await office.open(Self.schema, "--create")
+      for (round, ahead) in [3_600, -3_600].enumerated() as EnumeratedSequence<[Int64]> {
+        try clock.set(ahead: ahead)
+        // It is read every five seconds.
+        try await Task.sleep(for: .seconds(8))
+        let (first, last) = (round * 2 + 1, round * 2 + 2)
+        // The server's own SLEEP goes by its clock.
+        _ = try office.start(
+          [
+            "sh", "-c",
+            "(echo \"START TRANSACTION; SELECT v FROM t WHERE id = \(last) FOR UPDATE;"
+              + " UPDATE t SET v = 'office' WHERE id = \(first);\"; sleep 4;"
+              + " echo \"UPDATE t SET v = 'office' WHERE id = \(last); COMMIT\")"
+              + " | mariadb --no-defaults -uroot --socket=\(office.path("socket")) shop",
+          ], "clerk-\(round)")
+        try await Task.sleep(for: .seconds(2))
+        try await office.site("UPDATE t SET v = 'site' WHERE id IN (\(first), \(last))")
+        let both = "SELECT v FROM t WHERE id IN (\(first), \(last)) ORDER BY id"
+        try await office.serverComesTo("site\noffice", both)
+        try await office.siteComesTo("site\noffice", both)
+        try await office.isInSync()
+      }
+    }
+  }
+
   /// A node that was off for longer has no feed left: then all rows are compared.
   @Test func `loses nothing to a node that was off for longer than that`() async throws {
     try await Office.with { office in

@@ -124,6 +124,36 @@ struct `The life of a mirror` {
     }
   }
 
+  @Test func `puts what either side lacks there when the replica was put back to a backup`()
+    async throws
+  {
+    try await Office.with { office in
+      let node = try await office.open(Self.schema, "--create")
+      try await office.isInSync()
+      let (file, former) = (office.path("shop.db"), office.path("former.db"))
+      #expect(try await office.run(["sqlite3", file, ".backup \(former)"]).status == 0)
+      try await office.site("DELETE FROM t WHERE id = 3; INSERT INTO t VALUES (9, 'site')")
+      try await office.server(
+        "DELETE FROM t WHERE id = 4; UPDATE t SET v = 'later' WHERE id = 5;"
+          + "INSERT INTO t VALUES (50, 'server')")
+      let since = "1\tv1\n2\tv2\n5\tlater\n6\tv6\n7\tv7\n8\tv8\n9\tsite\n50\tserver"
+      try await office.serverComesTo(since, Self.all)
+      try await office.siteComesTo(since, Self.all)
+      try await office.isInSync()
+      node.die()
+      #expect(try await office.run(["rm", "-f", file + "-wal", file + "-shm"]).status == 0)
+      #expect(try await office.run(["cp", former, file]).status == 0)
+      _ = try await office.serve()
+      let wanted =
+        "1\tv1\n2\tv2\n3\tv3\n4\tv4\n5\tv5\n6\tv6\n7\tv7\n8\tv8\n9\tsite\n50\tserver"
+      try await office.serverComesTo(wanted, Self.all)
+      try await office.siteComesTo(wanted, Self.all)
+      try await office.isInSync()
+      let conflicts = try await office.flotilla("conflicts", "shop.db", "--json")
+      #expect(conflicts.text.contains(#""v":"later""#), "\(conflicts.text)")
+    }
+  }
+
   @Test func `stops one table at a migration, and the others flow on`() async throws {
     try await Office.with { office in
       let node = try await office.open(Self.schema, "--create")
