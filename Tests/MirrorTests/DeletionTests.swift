@@ -131,6 +131,32 @@ struct `A deletion of the site` {
     }
   }
 
+  /// As a table of an older dump has it.
+  @Test(arguments: [true, false])
+  func `stands though the server has the row again, and nothing notes that`(
+    _ isQuiet: Bool
+  ) async throws {
+    try await Office.with { office in
+      _ = try await office.open(Self.schema, "--create")
+      try await office.site("DELETE FROM t WHERE id = 3")
+      try await office.serverComesTo("1\n2\n4", Self.all)
+      try await office.isInSync()
+      let back = "INSERT INTO t VALUES (3, 'again'), (50, 'new')"
+      if isQuiet {
+        try await office.quietly(1, back)
+      } else {
+        let name = try await office.trigger("1_i")
+        try await office.server("DROP TRIGGER \(name); \(back)")
+      }
+      let verify = try await office.flotilla("mirror", "shop.db", "verify", "--timeout", "60s")
+      #expect([0, 3].contains(verify.status), "\(verify.text)")
+      try await office.siteComesTo("1\n2\n4\n50", Self.all)
+      try await office.serverComesTo("1\n2\n4\n50", Self.all)
+      let conflicts = try await office.flotilla("conflicts", "shop.db", "--json")
+      #expect(conflicts.text.contains(#""v":"again""#), "\(conflicts.text)")
+    }
+  }
+
   @Test func `of the server comes back where a trigger was gone, and it is said how many do`()
     async throws
   {

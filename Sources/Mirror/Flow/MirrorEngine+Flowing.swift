@@ -18,10 +18,15 @@ extension MirrorEngine {
     if !(try install(session).isEmpty) {
       log("a trigger of the mirror was gone from the server, and is there again")
     }
-    try await compare(
-      Dictionary(session.byNumber.keys.map { ($0, Policy.union) }) { first, _ in first }, session)
+    var policies: [Int: Policy] = [:]
+    for number in session.byNumber.keys { policies[number] = whole(number) }
+    try await compare(policies, session)
     enter(.following)
   }
+
+  /// What is done where all rows of a table are compared. What the site has deleted since both were
+  /// equal is not to come back.
+  func whole(_ number: Int) -> Policy { isFilled(number) ? .reunion : .union }
 
   /// Whether all rows of a table were compared before: what differs now is worth telling.
   func isFilled(_ number: Int) -> Bool { state.filled?.contains(number) ?? false }

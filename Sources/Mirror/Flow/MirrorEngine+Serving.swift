@@ -108,8 +108,7 @@ extension MirrorEngine {
     for number in session.byNumber.keys {
       let known = standing[number] ?? (isFilled: false, isStale: false)
       if !known.isFilled || lacking.contains(number) {
-        // What the site has deleted since both were equal is not to come back.
-        policies[number] = isFilled(number) ? .reunion : .union
+        policies[number] = whole(number)
       } else if known.isStale {
         policies[number] = .siteStands
       }
