@@ -55,6 +55,19 @@ struct `What is known of a row` {
       try two.letGo()
       #expect(!two.isAgreed(row(1, "a")) && two.isKnown(row(3, "a")))
       #expect(try site.known(by: "h").count == 1)
+      // What has just gone out the feed may name again: it was read before the row was.
+      try two.ledger.install()
+      try two.ledger.appoint(node: "n", tables: [])
+      #expect(try two.ledger.enter().state != nil)
+      _ = try two.capture.install(on: server, cascades: []) { _ in }
+      try two.send([row(5, "a"), row(6, "a")], cursor: "1")
+      #expect(two.isAgreed(row(5, "a")) && !two.isAgreed(row(5, "b")))
+      #expect(two.known[row(5, "a").name] == nil)
+      // Since another one has come in or gone out that one is a change of the site again.
+      two.know(row(5, "b"))
+      try two.send([row(6, "b")], cursor: "2")
+      #expect(!two.isAgreed(row(5, "a")) && two.isAgreed(row(5, "b")))
+      #expect(!two.isAgreed(row(6, "a")) && two.isAgreed(row(6, "b")))
     }
   }
 }

@@ -118,6 +118,7 @@ extension MirrorSession {
       haste.forget(rows.groups.map(\.link.number))
       return false
     }
+    for group in rows.groups { lastSent.forget(group.keys, of: group.link) }
     sent += rows.count
     lastWord = .now
     return true

@@ -31,6 +31,7 @@ extension MirrorSession {
       throw error
     }
     if let next { cursor = next }
+    for row in outcome.gone { lastSent.note(row) }
     for row in outcome.gone where next == nil || !known.isEmpty {
       // Where the place in the feed stays, the feed names the row again: what both sides have by
       // now is no change of the site then.

@@ -42,6 +42,7 @@ final class MirrorSession {
   /// Keys of rows that only the server has, and that the site refused in a comparison.
   var late: [(link: TableLink, key: [Value])] = []
   var outcome = OpenTransaction()
+  var lastSent = LastSent()
   var haste = Haste()
   var planned = PlannedTables()
   let debts: Debts
@@ -119,6 +120,7 @@ final class MirrorSession {
   /// What was taken in, and stands in the file as that.
   func know(_ row: MirroredRow, isThere: Bool = true) {
     known[row.name] = Known(print: row.print, turn: turn, isThere: isThere, isNoted: true)
+    lastSent.forget(row.name)
   }
 
   /// Whether the server has the row just so, and need not be told.
@@ -127,13 +129,17 @@ final class MirrorSession {
     return one.print == row.print
   }
 
-  /// Whether the site has not changed a row since it was taken in. What an earlier session took
-  /// may have gone out again meanwhile: so the server is told once more, but nobody loses.
-  func isAgreed(_ row: MirroredRow) -> Bool { known[row.name]?.print == row.print }
+  /// Whether the site has not changed a row since it was taken in, or went out. What an earlier
+  /// session took may have gone out again meanwhile: so the server is told once more, but nobody
+  /// loses.
+  func isAgreed(_ row: MirroredRow) -> Bool {
+    known[row.name]?.print == row.print || lastSent.has(row)
+  }
 
   /// The feed has told of what was taken before a reading, and the server knows how far that is. A
   /// row that is owed stays known: it may be so for no other reason than that the feed told of it.
   func letGo() throws(SQLiteError) {
+    lastSent.letGo()
     let old = known.filter { $0.value.turn <= passed && debts[$0.key] == nil }
     guard !old.isEmpty else { return }
     try site.forget(known: old.filter(\.value.isNoted).map(\.key), by: holder)
