@@ -152,6 +152,8 @@ import Testing
     try edit("UPDATE t SET v = v || '!' WHERE id = 'a'", at: keeper)
     let told = try found(keeper, since: since)
     #expect(told == ["a edited-since one"])
+    // An earlier moment, at which nobody has written down what had come, shows no less.
+    #expect(try found(keeper, since: since - 10 * Self.minute) == ["a edited-since one"])
     // Who has put it back has undone it.
     try edit("UPDATE t SET v = 'one' WHERE id = 'a'", at: keeper)
     let rest = try found(keeper, since: since)

@@ -121,6 +121,13 @@ struct UndoSearch {
     return edit.seq > seq
   }
 
+  /// Whether others have written a row since, over an edit of the member that came since; or that
+  /// may have, where nobody knows.
+  private func restsOn(_ edit: Dot, _ version: Version) -> Bool {
+    guard marks[edit.origin] == .unknown else { return cameSince(edit) }
+    return !isTheirs(version.edit) && version.stamp >= moment
+  }
+
   /// What is dated between that and the moment has come in time, as far as anybody knows.
   private func isToUndo(_ edit: Dot?, _ stamp: Stamp?) -> Bool {
     guard let edit, let mark = marks[edit.origin] else { return false }
@@ -195,7 +202,8 @@ struct UndoSearch {
     _ version: Version, _ table: ReplicaTable, _ key: Key
   ) throws -> UndoableRow? {
     let isOwn = isToUndo(version.edit, version.stamp)
-    guard isOwn || version.context.dots.contains(where: cameSince) else { return nil }
+    guard isOwn || version.context.dots.contains(where: { restsOn($0, version) })
+    else { return nil }
     let isNew = isToUndo(version.created, version.createdAt)
     let (before, isLast) = try before(version, table, key)
     // What it has made and taken away itself is as it was before, unless a row gave way to it.
