@@ -21,13 +21,9 @@ extension Node {
     if hearing.isForged {
       return await session.feed(.close(Bye(.badMessage, "a statement that is forged")))
     }
-    doubts[session.id, default: 0] += hearing.doubtful
-    guard let doubtful = doubts[session.id], doubtful > Self.doubts else { return }
+    guard let doubtful = heard.doubt(hearing.doubtful, of: session.id) else { return }
     await session.feed(.close(Bye(.badMessage, "\(doubtful) statements that do not hold")))
   }
-
-  /// So many statements of one connection may not hold.
-  private static let doubts = 64
 
   /// This node, as the site knows it.
   var ownEntry: Roll.Entry? { roster.roll.entries[identity.node] }

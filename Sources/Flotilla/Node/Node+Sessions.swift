@@ -182,7 +182,7 @@ extension Node {
     _ session: PeerSession, _ bye: Bye, byPeer: Bool, owing toll: Toll, _ supply: Supply
   ) async {
     sessions[session.id] = nil
-    doubts[session.id] = nil
+    heard.leave(session.id)
     strangers.leave(session.id)
     pullTurns.leave(session.id)
     let isMember = peer(of: session) != nil

@@ -42,10 +42,8 @@ actor Node {
   /// How much of what was written here is kept as delivered.
   var savedDelivery: UInt64 = 0
   var pullTurns = PullTurns()
-  /// Statements about members that did not hold, by who has told them.
-  var doubts: [Mesh.ConnectionID: Int] = [:]
-  /// Statements about members that the file has not taken yet.
-  var unsaved: [SignedStatement] = []
+  /// What others have said about members.
+  var heard = HeardStatements()
   /// What this node says itself about members, the last time that it does.
   var lastWord: Task<Result<[SignedStatement], FlotillaError>, Never>?
   /// Streams whose other end has not shown yet who it is, or not said Hello.

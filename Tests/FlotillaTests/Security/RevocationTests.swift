@@ -41,7 +41,7 @@ extension NodeTests {
         let holder = try self.holder(of: b)
         _ = try await a.library.revoke("c")
         #expect(try await eventually { await second.roster.roll.members.count == 2 })
-        #expect(try await eventually(within: .seconds(30)) { await !second.unsaved.isEmpty })
+        #expect(try await eventually(within: .seconds(30)) { await !second.heard.unsaved.isEmpty })
         try holder.execute("ROLLBACK")
         let statements = "SELECT count(*) FROM _flotilla_statement"
         let all = try a.rows(statements)

@@ -229,7 +229,7 @@ extension NodeTests {
         try await link.send(.statements([presumptuous(65)]))
         #expect(try await farewell(link) == .badMessage)
         #expect(try await eventually { await node.connectedCount == 0 })
-        #expect(await node.doubts.isEmpty)
+        #expect(await node.heard.doubts.isEmpty)
         #expect(try await refusal(other, site, node) == nil)
       }
     }
