@@ -41,4 +41,13 @@ import Testing
     #expect(it.doubled(content) == [Origin(rawValue: 3)])
     #expect(it.doubled(content).isEmpty)
   }
+
+  @Test func `why writes cannot be taken in is told once, and again after they were`() {
+    var it = RowLines(path: "a.db")
+    #expect(it.couldNotFold("no room") == "could not take in what was written: no room")
+    #expect(it.couldNotFold("no room") == nil)
+    #expect(it.couldNotFold("a lock") == "could not take in what was written: a lock")
+    it.hasFolded()
+    #expect(it.couldNotFold("a lock") == "could not take in what was written: a lock")
+  }
 }

@@ -73,7 +73,7 @@ extension Node {
     if trouble.rests(at: .now) { return .failed }
     do {
       try await foldAll()
-      foldTrouble = nil
+      rowLines.hasFolded()
       // The version from before the fold: what came meanwhile is looked at again.
       return .folded(version: version)
     } catch {
@@ -83,9 +83,7 @@ extension Node {
 
   private func failed(_ error: StoreError) -> WriteNotice.Input {
     if note(error) { return .failed }
-    let trouble = FlotillaError(error, path: path).message
-    if foldTrouble != trouble { warn("could not take in what was written: \(trouble)") }
-    foldTrouble = trouble
+    if let line = rowLines.couldNotFold(FlotillaError(error, path: path).message) { warn(line) }
     return .failed
   }
 

@@ -53,8 +53,6 @@ actor Node {
   var announcement: Announcement
   var control: ControlServer?
   var notice = WriteNotice()
-  /// What went wrong at the last look, so that it is said once.
-  var foldTrouble: String?
   /// What keeps this node from its file at present.
   var trouble = FileTrouble() { didSet { changed() } }
   var rowLines: RowLines

@@ -1,7 +1,7 @@
 import Replication
 import Store
 
-/// What the log tells of rows that came and are not as they should be.
+/// What the log tells of rows that came and are not as they should be, or that cannot be taken in.
 ///
 /// A pure machine. Such rows come again and again, one exchange after the other: they are counted,
 /// and the count is told more and more seldom. To be asked with none now and then.
@@ -13,8 +13,19 @@ struct RowLines: Sendable {
   private var leftOutLine = CountedLine()
   /// Of whose edits it was said that two contents are about.
   private var toldOf: Set<Origin> = []
+  /// Why the last look could not take in what programs have written.
+  private var foldTrouble: String?
 
   init(path: String) { self.path = path }
+
+  /// The line about a look that could not take in what programs have written, once for each cause.
+  mutating func couldNotFold(_ cause: String) -> String? {
+    defer { foldTrouble = cause }
+    return foldTrouble == cause ? nil : "could not take in what was written: \(cause)"
+  }
+
+  /// A look has taken in everything: what goes wrong from now on is told again.
+  mutating func hasFolded() { foldTrouble = nil }
 
   /// The line about rows that cannot stand in their tables, if it is due.
   mutating func shelved(_ count: Int, from sender: String?, at now: Instant) -> String? {
