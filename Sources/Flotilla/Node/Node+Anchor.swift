@@ -167,13 +167,7 @@ extension Node {
     try checkUse(of: rule, by: wanted, isFirst: isFirst)
     if try await isInOffice(wanted), !isForced || wanted == nil { return try await office() }
     if !isForced { try checkReach(of: wanted) }
-    // Also above the terms of an admin whose word counts no more: nodes may have followed it.
-    let highest = try await reporting(path) { () async throws(StoreError) in
-      try await store.run { (store) throws(StoreError) in
-        max(store.currentOffice.term, store.currentJudged.term).number
-      }
-    }
-    let number = max(roster.roll.appointments.last?.term.number ?? 0, highest) + 1
+    let number = roster.roll.highestTerm + 1
     guard number <= SiteStatement.highestTerm else {
       throw FlotillaError(.refused, "this site has had too many anchors")
     }

@@ -30,6 +30,7 @@ extension Membership {
     describe(counted, in: &roll)
     let numbers = termNumbers(in: dated)
     roll.appointments = appointments(in: counted, of: numbers)
+    roll.highestTerm = numbers.max() ?? 0
     // What counts no more was perhaps followed once, but is above nothing that counts.
     let highest = roll.appointments.last?.term ?? .none
     roll.appointees = Appointees(

@@ -43,6 +43,9 @@ package struct Roll: Sendable, Equatable {
   /// Everybody who was made the anchor. In terms below the last one an admin counts whose word
   /// does not any more: what was certified before that was known stands in everybody's tables.
   package internal(set) var appointees = Appointees([])
+  /// The highest number of an appointment, also of an admin whose word counts no more: nodes may
+  /// have followed it.
+  package internal(set) var highestTerm: UInt64 = 0
   /// Which origins count though nobody has signed for them; nil if all do, as in a site that a
   /// version before has founded.
   package internal(set) var exempt: Set<Origin>?
