@@ -26,11 +26,11 @@ import Testing
 
 @Suite struct `A request` {
   private func problem(
-    _ headers: [(name: String, value: String)], body: [UInt8] = []
+    _ headers: [(name: String, value: String)], body: [UInt8] = [], method: String = "POST"
   ) -> Problem? {
     do throws(Problem) {
       try RequestCheck(hosts: RequestCheck.local).check(
-        HTTPRequest("POST", "/", headers: headers, body: body))
+        HTTPRequest(method, "/", headers: headers, body: body))
       return nil
     } catch {
       return error
@@ -106,7 +106,17 @@ import Testing
       #expect(found?.status == 400 && found?.closes == true, "\(headers)")
     }
     #expect(problem([host, ("content-length", "1")], body: [1]) == nil)
-    #expect(problem([host, ("transfer-encoding", "chunked")], body: [1]) == nil)
+  }
+
+  @Test func `whose length others may read otherwise is refused, and its connection ends`() {
+    let chunked = problem([host, ("transfer-encoding", "chunked")], body: [1])
+    #expect(chunked?.status == 411 && chunked?.closes == true)
+    for method in ["GET", "HEAD", "DELETE", "OPTIONS"] {
+      let found = problem([host, ("content-length", "1")], body: [1], method: method)
+      #expect(found?.status == 400 && found?.closes == true, "\(method)")
+      #expect(problem([host, ("content-length", "0")], method: method) == nil)
+    }
+    #expect(problem([host, ("content-length", "1")], body: [1]) == nil)
   }
 
   @Test func `has preferences`() throws {

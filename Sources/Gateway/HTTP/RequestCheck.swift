@@ -37,10 +37,28 @@ struct RequestCheck: Sendable {
     } else if request.headers.contains(where: { $0.name.contains { " \t\0".contains($0) } }) {
       doubt = "the name of a header has a blank in it"
     }
-    guard let doubt else { return }
-    var problem = Problem(400, "framing", "the length of the request is in doubt: \(doubt)")
+    if let doubt {
+      throw Self.closing(400, "framing", "the length of the request is in doubt: \(doubt)")
+    }
+    // libevent takes "0x5" for the length of a chunk; who passes requests on may take it otherwise.
+    if !codings.isEmpty {
+      throw Self.closing(
+        411, "length", "a body in chunks is not taken", remedy: "Send it with its Content-Length.")
+    }
+    // "might lead some implementations to reject the request and close the connection because of
+    // its potential as a request smuggling attack" (RFC 9110, 9.3.1, of content in a GET request)
+    if !request.body.isEmpty, ["GET", "HEAD", "DELETE", "OPTIONS"].contains(request.method) {
+      throw Self.closing(400, "framing", "a request of the method \(request.method) has no body")
+    }
+  }
+
+  /// What comes behind such a request is not read.
+  private static func closing(
+    _ status: Int, _ code: String, _ message: String, remedy: String? = nil
+  ) -> Problem {
+    var problem = Problem(status, code, message, remedy: remedy)
     problem.closes = true
-    throw problem
+    return problem
   }
 
   private func isLength(_ text: String, of request: HTTPRequest) -> Bool {

@@ -81,6 +81,7 @@ package struct HTTPResponse: Sendable {
     case 409: "Conflict"
     case 410: "Gone"
     case 412: "Precondition Failed"
+    case 411: "Length Required"
     case 413: "Content Too Large"
     case 414: "URI Too Long"
     case 415: "Unsupported Media Type"
