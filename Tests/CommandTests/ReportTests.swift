@@ -351,6 +351,16 @@ private let clinic = """
         """)
   }
 
+  /// Any member may write one: a peer of a later version, or somebody who wants to be read.
+  @Test func `of a rule that is not known says so, and shows no more than its letters`() {
+    let entry = RuleReport.Entry(
+      table: "t", rule: "x\u{1b}[2J\nall equal", acting_rule: "newest-wins")
+    #expect(
+      Rule.waitingRules([entry]) == [
+        #"t: x\u{1b}[2J\nall equal is no rule that this version knows, and acts as newest-wins"#
+      ])
+  }
+
   @Test func `of rules that wait names a few tables of each`() throws {
     let entries = ["a", "b", "c", "d", "e"].map {
       RuleReport.Entry(table: $0, rule: "server-wins", acting_rule: "newest-wins")

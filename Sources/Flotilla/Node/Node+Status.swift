@@ -64,9 +64,9 @@ extension Node {
       program: ProgramVersion.current, protocol: Int(Session.versions.upperBound))
   }
 
-  /// What decides about a table whose rule is this one: without an anchor nobody asks it.
+  /// What decides about a table whose rule is this one.
   func actingRule(_ rule: String) -> String {
-    anchor == nil ? MergeRules.standard.name : rule
+    MergeRules.acting(for: rule, hasAnchor: anchor != nil).name
   }
 
   /// So long after the start it is not known yet whether a member is away.

@@ -233,7 +233,7 @@ struct TableChoice {
       .map {
         RuleReport.Entry(
           table: store.tables.nameHere($0.name), rule: $0.rule,
-          acting_rule: hasAnchor ? $0.rule : MergeRules.standard.name)
+          acting_rule: MergeRules.acting(for: $0.rule, hasAnchor: hasAnchor).name)
       }
     return RuleReport(rules: entries)
   }

@@ -43,7 +43,7 @@ enum Rule {
     return ([table.text(colour: colour)] + waiting).joined(separator: "\n")
   }
 
-  /// Says which rules wait for an anchor, a line for each rule.
+  /// Says which rules do not act, and why, a line for each rule.
   static func waitingRules(_ entries: [RuleReport.Entry]) -> [String] {
     var told: Set<String> = []
     return entries.filter { $0.rule != $0.acting_rule }.compactMap { entry in
@@ -51,8 +51,12 @@ enum Rule {
       let tables = entries.filter { $0.rule == entry.rule }.map { printable($0.table) }
       let more = tables.count > 4 ? " and \(tables.count - 3) more" : ""
       let names = tables.prefix(more.isEmpty ? 4 : 3).joined(separator: ", ") + more
-      let rule = printable(entry.rule)
-      return "\(names): \(rule) acts as \(entry.acting_rule) until an anchor is appointed"
+      let rule = "\(names): \(printable(entry.rule))"
+      guard mergeRules.contains(entry.rule) else {
+        return "\(rule) is no rule that this version knows, and acts as "
+          + printable(entry.acting_rule)
+      }
+      return "\(rule) acts as \(printable(entry.acting_rule)) until an anchor is appointed"
     }
   }
 }

@@ -80,6 +80,12 @@ package enum MergeRules {
     all.first { $0.name == name }
   }
 
+  /// What decides about a table with a rule of that name: without an anchor nobody asks it, and one
+  /// of a later version, or of nobody's, is not known.
+  package static func acting(for name: String, hasAnchor: Bool) -> any MergeRule.Type {
+    hasAnchor ? named(name) ?? standard : standard
+  }
+
   /// The anchor's verdict: why the edit does not stand, or nil.
   ///
   /// What does not depend on the rule comes first: a new row is welcome under a key that is free;

@@ -134,6 +134,10 @@ import Testing
       #expect(MergeRules.named(name) == nil)
     }
     #expect(MergeRules.standard.name == "newest-wins")
+    #expect(MergeRules.acting(for: "client-wins", hasAnchor: true).name == "client-wins")
+    #expect(MergeRules.acting(for: "client-wins", hasAnchor: false).name == "newest-wins")
+    // What the anchor does with one of a later version is what is told.
+    #expect(MergeRules.acting(for: "of-a-later-version", hasAnchor: true).name == "newest-wins")
   }
 
   @Test(arguments: Reason.allCases)
