@@ -25,14 +25,15 @@ package final class Connection {
   var authorizer: ((Access, String?) -> Bool)?
 
   /// Opens a file, or `:memory:`. The first read tells whether it is a database at all.
-  /// `vfs` names another file system than the machine's, as `sqlite3_vfs_register` knows it.
+  /// `vfs` names another file system than the machine's, as `sqlite3_vfs_register` knows it. Where
+  /// links are not followed, none may be in the path, nor in that of what is attached.
   package init(
-    path: String, mode: Mode = .readWrite, vfs: String? = nil
+    path: String, mode: Mode = .readWrite, vfs: String? = nil, followsLinks: Bool = true
   ) throws(SQLiteError) {
     var opened: OpaquePointer?
     // NOMUTEX: the owner's isolation serialises every call.
     let flags =
-      SQLITE_OPEN_NOMUTEX
+      SQLITE_OPEN_NOMUTEX | (followsLinks ? 0 : SQLITE_OPEN_NOFOLLOW)
       | {
         switch mode {
         case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE

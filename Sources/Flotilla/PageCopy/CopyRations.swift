@@ -23,7 +23,8 @@ struct CopyRations {
   /// So many bytes of a copy were sent to a member, or all of it was made for it.
   mutating func note(_ bytes: Int, of all: Int, _ member: Identity, at now: Int64) {
     let share = Double(bytes) / Double(max(1, all))
-    let cost = Int64((share * Double(Self.cost(of: all))).rounded(.up))
+    // Rounded up, many parts of a copy would cost more than the whole.
+    let cost = Int64(share * Double(Self.cost(of: all)))
     ends[member] = max(now, ends[member] ?? now) + cost
   }
 

@@ -16,7 +16,7 @@ package final class PageGraft {
   package init(_ pages: ReceivedPages, into replica: String) throws(StoreError) {
     (self.pages, path) = (pages, replica)
     self.replica = try orRows { () throws(SQLiteError) in
-      let connection = try Connection(path: replica)
+      let connection = try Connection(path: replica, followsLinks: false)
       try connection.set(.triggers, to: false)
       try connection.set(.foreignKeys, to: false)
       try connection.set(.trustedSchema, to: true)

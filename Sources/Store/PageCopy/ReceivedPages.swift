@@ -33,7 +33,7 @@ package struct ReceivedPages: Sendable {
 
   /// Opens the file as one that somebody else has written.
   func open(_ mode: Connection.Mode = .readWrite) throws(SQLiteError) -> Connection {
-    let connection = try Connection(path: path, mode: mode)
+    let connection = try Connection(path: path, mode: mode, followsLinks: false)
     try connection.set(.triggers, to: false)
     try connection.set(.foreignKeys, to: false)
     try connection.set(.defensive, to: true)

@@ -22,6 +22,16 @@ import Testing
     #expect(it.mayHave(9, Self.other, at: 61_000) == true)
   }
 
+  @Test func `cost no more in many parts than whole`() {
+    var it = CopyRations()
+    let bytes = 1_234_567
+    for _ in 0...CopyRations.atOnce {
+      #expect(it.mayHave(bytes, Self.one, at: 1) == true)
+      for _ in 0..<1_000 { it.note(bytes / 1_000, of: bytes, Self.one, at: 1) }
+    }
+    #expect(it.mayHave(bytes, Self.one, at: 1) == false)
+  }
+
   @Test func `take longer if they are large`() {
     var it = CopyRations()
     let bytes = 4 << 30

@@ -204,7 +204,9 @@ import Testing
     }
     #expect(chmod(other, 0o600) == 0)
     let error = #expect(throws: StoreError.self) { try site.adopt() }
-    #expect(error?.message.contains("cannot open \(path)") == true)
+    // SQLite opens no link, and this node no file that has another name.
+    let reason = means == "a link" ? "unable to open database" : "cannot open \(path)"
+    #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
     var status = stat()
     #expect(stat(other, &status) == 0 && status.st_mode & 0o777 == 0o600)
     #expect(try Connection(path: other).scalar("PRAGMA quick_check").string == "ok")
