@@ -64,29 +64,6 @@ import Testing
     #expect(words[0] == words[1] && words[0].count == 2)
   }
 
-  /// Each look at them takes the write lock, and leaves it to programs for a while.
-  @Test func `are not looked through if nothing waited when the file was opened`() throws {
-    let schema = """
-      CREATE TABLE word(w TEXT PRIMARY KEY NOT NULL);
-      CREATE TABLE line(id INTEGER PRIMARY KEY, word TEXT REFERENCES word)
-      """
-    let author = try TestReplica(1, schema: schema, tracking: ["word", "line"])
-    let other = try TestReplica(2, schema: schema)
-    try author.write("INSERT INTO word VALUES ('w')")
-    try author.foldAll()
-    try other.exchange(with: author)
-    try other.write("DELETE FROM word")
-    try other.reopen()
-    try author.write("INSERT INTO line VALUES (1, 'w')")
-    try author.foldAll()
-    try other.pull(from: author)
-    #expect(try other.store.shelf.hasWaiting)
-    #expect(try !other.store.settlement.isRecalling)
-    // Who opens a file in which rows wait does not know for what.
-    try other.reopen()
-    #expect(try other.store.settlement.isRecalling)
-  }
-
   @Test func `are read some in a commit when a node starts, if the rows are long`() throws {
     let schema = """
       CREATE TABLE word(w TEXT PRIMARY KEY NOT NULL);

@@ -109,7 +109,6 @@ final class Parking: FilePart {
   /// What the file says when it is opened; of changes before that nothing is known.
   func load() throws(SQLiteError) {
     freed = try shelf.constrainedTables()
-    if try !shelf.hasWaiting { recall = nil }
     try reload()
   }
 
